@@ -1,0 +1,294 @@
+//! A request to make, as it was read. Floor 2: records.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method};
+use serde_json::value::RawValue;
+use url::Url;
+
+use crate::units::Cost;
+
+/// One request of the input, ready to be sent any number of times.
+#[derive(Debug)]
+pub struct Job {
+    /// Where it was read.
+    pub place: Place,
+    /// The user's own name for it, unique in the run.
+    pub id: Option<Box<str>>,
+    /// As given; GET without a body and POST with one, if not.
+    pub method: Method,
+    /// Where it goes.
+    pub target: Target,
+    /// The lane it waits in: scheme, host and port of its own URL.
+    pub origin: Origin,
+    /// Its own headers, and those of the command line that it does not set itself.
+    pub headers: Headers,
+    /// Goes out byte for byte as it stands here; `None` is no body at all.
+    pub body: Option<Bytes>,
+    /// The units (LLM tokens, rows, bytes) that it reserves; `None` where no limit counts units.
+    pub units: Option<Units>,
+    /// How many slots a try of it holds; every source says one.
+    pub slots: Cost,
+    /// Echoed in the result, byte for byte.
+    pub meta: Option<Box<RawValue>>,
+    /// Names the request by its content; see [`JobHash`].
+    pub hash: JobHash,
+}
+
+impl Job {
+    /// A GET and nothing else: no headers, body or units, one slot, and a hash of zero.
+    pub fn get(place: Place, target: Target, origin: Origin) -> Self {
+        Self {
+            place,
+            id: None,
+            method: Method::GET,
+            target,
+            origin,
+            headers: Headers::default(),
+            body: None,
+            units: None,
+            slots: Cost::ONE,
+            meta: None,
+            hash: JobHash(0),
+        }
+    }
+
+    /// Roughly what it occupies in memory, in bytes.
+    pub fn size(&self) -> u64 {
+        let body = self.body.as_ref().map_or(0, Bytes::len);
+        let meta = self.meta.as_ref().map_or(0, |meta| meta.get().len());
+        (512 + 2 * self.target.written.len() + body + meta) as u64
+    }
+}
+
+/// What a job reserves of the limits that count units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Units {
+    /// Input and the most that the answer may take.
+    pub reserve: u64,
+    /// Whether the job said so itself or it was estimated.
+    pub source: UnitsFrom,
+}
+
+/// Where a reserve comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnitsFrom {
+    /// The job's own fields.
+    Job,
+    /// Bytes of text / 4 and its maximum output.
+    Estimate,
+}
+
+/// Where a job goes: the text of the file, and the URL that its rules make of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// As the user wrote it, after `--base-url`. For results, use [`Target::shown`].
+    pub written: Box<str>,
+    /// As it goes on the wire, by the WHATWG URL rules.
+    pub url: Url,
+}
+
+/// Names of query parameters whose values are credentials, in lower case without `-` and `_`.
+const SECRET_PARAMETERS: [&str; 21] = [
+    "key",
+    "apikey",
+    "accesskey",
+    "subscriptionkey",
+    "token",
+    "accesstoken",
+    "refreshtoken",
+    "idtoken",
+    "auth",
+    "authorization",
+    "password",
+    "passwd",
+    "secret",
+    "clientsecret",
+    "sig",
+    "signature",
+    // Signed links of the large object stores.
+    "xamzcredential",
+    "xamzsecuritytoken",
+    "xamzsignature",
+    "xgoogcredential",
+    "xgoogsignature",
+];
+
+impl Target {
+    /// The text of the file with credentials (user info, keys in query and fragment) as `***`.
+    pub fn shown(&self) -> String {
+        without_credentials(&self.written)
+    }
+}
+
+/// A URL with its credentials (user info, keys in query and fragment) as `***`.
+pub fn without_credentials(text: &str) -> String {
+    let (before, rest) = text.split_at(text.find(['?', '#']).unwrap_or(text.len()));
+    let mut shown = without_user(before);
+    for piece in rest.split_inclusive(['?', '&', '#']) {
+        let (pair, end) = piece.split_at(piece.trim_end_matches(['?', '&', '#']).len());
+        let name = pair.split('=').next().unwrap_or(pair);
+        let plain = name.to_ascii_lowercase().replace(['-', '_'], "");
+        if name.len() < pair.len() && SECRET_PARAMETERS.contains(&plain.as_str()) {
+            shown.push_str(name);
+            shown.push_str("=***");
+        } else {
+            shown.push_str(pair);
+        }
+        shown.push_str(end);
+    }
+    shown
+}
+
+/// Scheme, authority and path with the user info as `***`. By the WHATWG URL rules any slashes, either
+/// way round, begin the authority.
+fn without_user(before: &str) -> String {
+    let slash = ['/', '\\'];
+    let Some((scheme, rest)) = before.split_once(':') else {
+        return before.to_owned();
+    };
+    let authority = rest.trim_start_matches(slash);
+    let end = authority.find(slash).unwrap_or(authority.len());
+    match authority[..end].rfind('@') {
+        Some(at) => {
+            let slashes = &rest[..rest.len() - authority.len()];
+            format!("{scheme}:{slashes}***{}", &authority[at..])
+        }
+        None => before.to_owned(),
+    }
+}
+
+/// Scheme, host and port: what a server's pause applies to, and what a lane is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Origin(pub Arc<str>);
+
+impl fmt::Display for Origin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// Request headers. Their values may be credentials, so they cannot be printed.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Headers(pub Vec<(HeaderName, HeaderValue)>);
+
+impl Headers {
+    /// Whether a header of that name is among them.
+    pub fn has(&self, name: &HeaderName) -> bool {
+        self.0.iter().any(|(own, _)| own == name)
+    }
+}
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_list()
+            .entries(self.0.iter().map(|(name, _)| name))
+            .finish()
+    }
+}
+
+/// 64 bits over method, URL after `--base-url`, body bytes and the job's own headers except
+/// credentials; over the raw line, if that is invalid. Shown as 16 hex digits, the same in every version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobHash(pub u64);
+
+impl fmt::Display for JobHash {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:016x}", self.0)
+    }
+}
+
+/// A line of an input file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Name of the file as given; `-` for standard input.
+    pub file: Arc<str>,
+    /// Physical line, from 1.
+    pub line: u64,
+}
+
+impl Place {
+    /// The file that this is a line of.
+    pub fn path(&self) -> &Path {
+        Path::new(&*self.file)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}", self.file, self.line)
+    }
+}
+
+/// A line that makes no job: it becomes one `invalid` result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadLine {
+    /// The line.
+    pub place: Place,
+    /// Byte of the line at which it went wrong, from 1.
+    pub column: u64,
+    /// What is wrong.
+    pub what: String,
+    /// How to mend it.
+    pub mend: String,
+    /// Its id, if that could be read.
+    pub id: Option<Box<str>>,
+    /// Hash of the raw line.
+    pub hash: JobHash,
+}
+
+impl fmt::Display for BadLine {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            out,
+            "{}:{}: {}\n  mend: {}",
+            self.place, self.column, self.what, self.mend
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(written: &str) -> String {
+        let url = Url::parse("http://127.0.0.1/").unwrap();
+        Target {
+            written: written.into(),
+            url,
+        }
+        .shown()
+    }
+
+    #[test]
+    fn credentials_of_a_url_are_not_shown() {
+        assert_eq!(
+            shown("http://h/y?token=canary&ok=1"),
+            "http://h/y?token=***&ok=1"
+        );
+        assert_eq!(
+            shown("http://u:canary@h/?api_key=canary"),
+            "http://***@h/?api_key=***"
+        );
+        assert_eq!(shown("http://h/a@b?q=x@y"), "http://h/a@b?q=x@y");
+        assert_eq!(
+            shown("http:\\\\u:canary@h\\y#access_token=canary&ok=1"),
+            "http:\\\\***@h\\y#access_token=***&ok=1"
+        );
+        assert_eq!(
+            shown("http:/u:canary@h/?X-Amz-Signature=canary#q"),
+            "http:/***@h/?X-Amz-Signature=***#q"
+        );
+        assert_eq!(shown("http://h?a=1&&b#c?d"), "http://h?a=1&&b#c?d");
+    }
+
+    #[test]
+    fn header_values_cannot_be_printed() {
+        let value = HeaderValue::from_static("Bearer canary");
+        let headers = Headers(vec![(http::header::AUTHORIZATION, value)]);
+        assert_eq!(format!("{headers:?}"), "[\"authorization\"]");
+    }
+}

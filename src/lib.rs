@@ -1,0 +1,12 @@
+//! A traffic shaper and load replayer. The modules stand in floor order: each may use what is above it.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+// Floor 1, words: quantities, problems and chance.
+pub mod dice;
+pub mod error;
+pub mod units;
+
+// Floor 2, records: what is read and what became of it.
+pub mod job;
+pub mod outcome;

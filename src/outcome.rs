@@ -1,0 +1,200 @@
+//! What became of a job: replies, failures, tries and the final word. Floor 2: records.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+
+use crate::job::{BadLine, Job};
+use crate::units::Tick;
+
+/// The status line and headers of an answer.
+#[derive(Debug, Clone)]
+pub struct Head {
+    /// The moment of the first byte.
+    pub at: Tick,
+    /// The same moment by the wall clock: what an HTTP-date is compared with if the server sent no `Date`.
+    pub wall: SystemTime,
+    /// The status of the answer.
+    pub status: StatusCode,
+    /// All headers as they came.
+    pub headers: HeaderMap,
+}
+
+/// A whole answer, to its last byte.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    /// Its status line and headers.
+    pub head: Head,
+    /// The bytes after them.
+    pub body: Bytes,
+    /// The units that the answer says were used; `None` if it does not say.
+    pub used: Option<u64>,
+}
+
+/// Why a try has no whole answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The kind, as scripts match it.
+    pub kind: FailureKind,
+    /// How far the try had come.
+    pub reached: Reached,
+    /// For people: the cause, with the host.
+    pub message: String,
+}
+
+/// How far a try came before it failed. Decides what is paid, and whether it may be repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reached {
+    /// Nothing was sent: no limit is charged.
+    NotSent,
+    /// Sent, in part or whole, and no status line came back: the server may have acted on it.
+    Sent,
+    /// A status line came, the rest did not.
+    Answered,
+}
+
+/// The kinds of failure in results and in the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FailureKind {
+    /// The line makes no job.
+    Invalid,
+    /// No connection.
+    Connect,
+    /// No address for the host name.
+    Dns,
+    /// No secure connection: certificate or protocol.
+    Tls,
+    /// Slower than `--timeout`, `--connect-timeout` or `--read-timeout`.
+    Timeout,
+    /// The connection broke before an answer.
+    Reset,
+    /// The connection broke inside an answer.
+    IncompleteBody,
+    /// The answer is longer than is kept.
+    BodyTooLarge,
+    /// An answer with a status that is not a success.
+    Http,
+    /// Costs more than a limit can ever hold.
+    Limit,
+}
+
+impl FailureKind {
+    /// The word in results.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid",
+            Self::Connect => "connect",
+            Self::Dns => "dns",
+            Self::Tls => "tls",
+            Self::Timeout => "timeout",
+            Self::Reset => "reset",
+            Self::IncompleteBody => "incomplete_body",
+            Self::BodyTooLarge => "body_too_large",
+            Self::Http => "http",
+            Self::Limit => "limit",
+        }
+    }
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.word())
+    }
+}
+
+/// One time that a job was sent, or that sending it was tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Try {
+    /// When it should have gone, see `due` in README.
+    pub due: Tick,
+    /// When slots and limits were granted.
+    pub granted: Tick,
+    /// When it was handed over to be written.
+    pub sent: Option<Tick>,
+    /// When the first byte of the answer came.
+    pub first_byte: Option<Tick>,
+    /// When the last byte came, or the failure.
+    pub done: Tick,
+    /// The status, if one came.
+    pub status: Option<StatusCode>,
+    /// The wait that the server asked for.
+    pub retry_after: Option<Duration>,
+    /// Why there is no whole answer.
+    pub failure: Option<Failure>,
+}
+
+/// What a job waited for, by name.
+pub type Waits = BTreeMap<Arc<str>, Duration>;
+
+/// The units of all tries of a job; a sum above 64 bits stays at the largest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UnitsSpent {
+    /// What the tries reserved.
+    pub reserved: u64,
+    /// What they were charged in the end.
+    pub used: u64,
+}
+
+/// The last word on a line of input: exactly one for each.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Position in the input, from 0.
+    pub seq: u64,
+    /// The job, or what was wrong with its line.
+    pub line: Result<Arc<Job>, BadLine>,
+    /// The verdict.
+    pub status: Status,
+    /// Every try, in order; empty if it was never sent.
+    pub tries: Vec<Try>,
+    /// First send minus head of its lane; `None` if it was never sent.
+    pub queue: Option<Duration>,
+    /// What it waited for.
+    pub waits: Waits,
+    /// Units, where a limit counts them.
+    pub units: Option<UnitsSpent>,
+    /// The last whole answer.
+    pub reply: Option<Reply>,
+    /// Why it is not `ok`.
+    pub error: Option<(FailureKind, String)>,
+}
+
+impl Outcome {
+    /// First byte written to last byte read, of the last try; `None` if that was not sent.
+    pub fn latency(&self) -> Option<Duration> {
+        let last = self.tries.last()?;
+        Some(last.done.since(last.sent?))
+    }
+
+    /// Last byte minus due; `None` if it was never sent.
+    pub fn since_due(&self) -> Option<Duration> {
+        let last = self.tries.last()?;
+        last.sent?;
+        Some(last.done.since(self.tries[0].due))
+    }
+}
+
+/// The verdict on one line of input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// A whole answer with a status that counts as success.
+    Ok,
+    /// No such answer, after every try that the rules allow.
+    Failed,
+    /// The line makes no job.
+    Invalid,
+}
+
+impl Status {
+    /// The word in results.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Invalid => "invalid",
+        }
+    }
+}

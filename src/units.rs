@@ -1,0 +1,371 @@
+//! Quantities with their units: parse once at the edge, round so that a promise holds. Floor 1: words.
+
+use std::fmt;
+use std::num::NonZeroU64;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// A moment: nanoseconds since the run began. Never a wall-clock time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Tick(pub u64);
+
+impl Tick {
+    /// The start of the run.
+    pub const ZERO: Self = Self(0);
+
+    /// The moment `span` later; stays at the end of time (584 years) instead of overflowing.
+    #[must_use]
+    pub fn after(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(nanos(span)))
+    }
+
+    /// The moment `span` earlier, not before the start of the run.
+    #[must_use]
+    pub fn before(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(nanos(span)))
+    }
+
+    /// The time from `earlier` to here; zero if `earlier` is later.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// A span in whole nanoseconds, at most 584 years.
+pub fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// What one try takes from a limit: 1 request, or so many units. Nothing costs zero: a job that
+/// costs nothing of a limit does not meet it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cost(pub NonZeroU64);
+
+impl Cost {
+    /// One request, or one slot.
+    pub const ONE: Self = Self(NonZeroU64::MIN);
+
+    /// So many units; `None` for zero.
+    pub fn new(units: u64) -> Option<Self> {
+        NonZeroU64::new(units).map(Self)
+    }
+
+    /// The plain number.
+    pub fn get(self) -> u64 {
+        self.0.get()
+    }
+}
+
+/// So many per period, as a ratio of whole numbers and with the words it was given in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rate {
+    /// How many in one period; never zero.
+    pub count: NonZeroU64,
+    /// The period; never zero.
+    pub period: Duration,
+    /// As the user wrote it.
+    pub written: String,
+}
+
+/// The spellings that [`Rate`] takes, for messages.
+pub const RATE_FORMS: &str = "N/DUR above zero: 10, 10/s, 600/m, 600rpm, 0.5/s, 1/2s, 100/250ms";
+
+impl Rate {
+    /// A rate of `count` per `period`; `None` if either is zero.
+    pub fn new(count: u64, period: Duration) -> Option<Self> {
+        let written = format!("{count}/{}", show_period(period));
+        (!period.is_zero()).then_some(())?;
+        Some(Self {
+            count: NonZeroU64::new(count)?,
+            period,
+            written,
+        })
+    }
+
+    /// The rate in force, whatever it was written like: `600rpm` is `10/s`. Below one in ten seconds as
+    /// it is written.
+    pub fn shown(&self) -> String {
+        let rate = self.per_second();
+        if rate < 0.1 {
+            return self.written.clone();
+        }
+        let number = format!("{rate:.3}");
+        format!("{}/s", number.trim_end_matches('0').trim_end_matches('.'))
+    }
+
+    /// The mean per second, for showing and comparing only.
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    pub fn per_second(&self) -> f64 {
+        self.count.get() as f64 / self.period.as_secs_f64()
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.written)
+    }
+}
+
+impl FromStr for Rate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("write {RATE_FORMS}");
+        let text = text.trim();
+        let (number, unit) = if let Some(split) = text.split_once('/') {
+            split
+        } else {
+            ["rps", "rpm", "rph"]
+                .iter()
+                .find_map(|unit| Some((text.strip_suffix(unit)?, &unit[2..])))
+                .unwrap_or((text, "s"))
+        };
+        let (count, scale) = decimal(number.trim()).ok_or_else(wrong)?;
+        let unit = unit.trim();
+        let period = if unit.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            parse_duration(&format!("1{unit}"))
+        } else if unit.ends_with(|c: char| c.is_ascii_alphabetic()) {
+            parse_duration(unit)
+        } else {
+            return Err(wrong());
+        };
+        let period = period.map_err(|_| wrong())?;
+        let shared = if scale == 1 { 1 } else { gcd(count, scale) };
+        let scale = u32::try_from(scale / shared.max(1)).map_err(|_| wrong())?;
+        let period = period.checked_mul(scale).ok_or_else(wrong)?;
+        if period.as_nanos() > u128::from(u64::MAX) {
+            return Err(wrong());
+        }
+        let mut rate = Self::new(count / shared.max(1), period).ok_or_else(wrong)?;
+        text.clone_into(&mut rate.written);
+        Ok(rate)
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// A decimal number as `(digits, power of ten to divide by)`; takes `1e3`, `10k`, `1M`, `0.5`.
+fn decimal(text: &str) -> Option<(u64, u64)> {
+    let (text, factor) = match text.as_bytes().last()? {
+        b'k' => (&text[..text.len() - 1], 1_000),
+        b'M' => (&text[..text.len() - 1], 1_000_000),
+        _ => (text, 1),
+    };
+    let (mantissa, factor) = match text.split_once(['e', 'E']) {
+        Some((mantissa, power)) if factor == 1 => (
+            mantissa,
+            10u64.checked_pow(digits(power)?.try_into().ok()?)?,
+        ),
+        Some(_) => return None,
+        None => (text, factor),
+    };
+    let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if mantissa.ends_with('.') || part.len() > 9 {
+        return None;
+    }
+    let scale = 10u64.pow(u32::try_from(part.len()).ok()?);
+    let part = if part.is_empty() { 0 } else { digits(part)? };
+    let number = digits(whole)?
+        .checked_mul(scale)?
+        .checked_add(part)?
+        .checked_mul(factor)?;
+    let shared = if number == 0 {
+        scale
+    } else {
+        gcd(factor, scale)
+    };
+    Some((number / shared, scale / shared))
+}
+
+fn digits(text: &str) -> Option<u64> {
+    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| text.parse().ok())?
+}
+
+/// A whole number above zero; takes `1e3`, `10k` (thousand) and `1M` (million).
+pub fn parse_count(text: &str) -> Result<u64, String> {
+    match decimal(text.trim()) {
+        Some((number, 1)) if number > 0 => Ok(number),
+        _ => Err("write a whole number from 1: 20, 1e3, 10k, 1M".to_owned()),
+    }
+}
+
+/// A span of time, zero included: `250ms`, `1h30m`; a bare number is seconds, `m` is minutes.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    const FORMS: &str =
+        "write a time: 250ms, 1.5s, 30, 2m, 1h30m (units us ms s m h d; a bare number is seconds)";
+    let text = text.trim();
+    let months_or_years = text.contains('M') || text.contains('y') || text.contains("mo");
+    if text.is_empty() || months_or_years {
+        return Err(FORMS.to_owned());
+    }
+    let letter = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let single = letter.is_none_or(|at| text[at..].chars().all(|c| c.is_ascii_alphabetic()));
+    if !single {
+        return humantime::parse_duration(text).map_err(|_| FORMS.to_owned());
+    }
+    let (number, unit) = text.split_at(letter.unwrap_or(text.len()));
+    let unit = match unit {
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "" | "s" => 1_000_000_000,
+        _ => return humantime::parse_duration(text).map_err(|_| FORMS.to_owned()),
+    };
+    let (number, scale) = decimal(number).ok_or(FORMS)?;
+    let span = u128::from(number) * unit / u128::from(scale);
+    u64::try_from(span)
+        .map(Duration::from_nanos)
+        .map_err(|_| FORMS.to_owned())
+}
+
+/// A span of time above zero.
+pub fn parse_span(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        Duration::ZERO => Err("must be above 0s".to_owned()),
+        span => Ok(span),
+    }
+}
+
+/// A period as it stands after the slash of a rate: `s`, `m`, `250ms`.
+pub fn show_period(period: Duration) -> String {
+    let text = humantime::format_duration(period)
+        .to_string()
+        .replace(' ', "");
+    match text.as_str() {
+        "1s" => "s".to_owned(),
+        "1m" => "m".to_owned(),
+        "1h" => "h".to_owned(),
+        _ => text,
+    }
+}
+
+/// A span of time for people: three digits and the unit that suits it.
+pub fn show_span(span: Duration) -> String {
+    let seconds = span.as_secs_f64();
+    if span.is_zero() {
+        "0 s".to_owned()
+    } else if seconds < 0.000_999_5 {
+        format!("{} us", three_digits(seconds * 1e6))
+    } else if seconds < 0.999_5 {
+        format!("{} ms", three_digits(seconds * 1e3))
+    } else if seconds < 120.0 {
+        format!("{} s", three_digits(seconds))
+    } else {
+        humantime::format_duration(Duration::from_secs(span.as_secs())).to_string()
+    }
+}
+
+/// A number with three digits that matter: `0.993`, `9.93`, `99.3`, `993`, `12345`.
+pub fn three_digits(number: f64) -> String {
+    if number == 0.0 {
+        "0".to_owned()
+    } else if number.abs() < 0.999_5 {
+        format!("{number:.3}")
+    } else if number.abs() < 9.995 {
+        format!("{number:.2}")
+    } else if number.abs() < 99.95 {
+        format!("{number:.1}")
+    } else {
+        format!("{number:.0}")
+    }
+}
+
+/// A key or password. It can be sent; it cannot be printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Takes the text into safe keeping.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself, for the wire only.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("***")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(text: &str) -> (u64, Duration) {
+        let rate: Rate = text.parse().unwrap_or_else(|why| panic!("{text}: {why}"));
+        assert_eq!(rate.to_string(), text);
+        (rate.count.get(), rate.period)
+    }
+
+    #[test]
+    fn a_rate_is_read_in_every_spelling() {
+        let second = Duration::from_secs(1);
+        for text in ["10", "10/s", "10/1s", "10rps"] {
+            assert_eq!(rate(text), (10, second), "{text}");
+        }
+        assert_eq!(rate("600rpm"), (600, 60 * second));
+        assert_eq!(rate("600/m"), (600, 60 * second));
+        assert_eq!(rate("0.5/s"), (1, 2 * second));
+        assert_eq!(rate("1/2s"), (1, 2 * second));
+        assert_eq!(rate("1/h"), (1, 3600 * second));
+        assert_eq!(rate("10/100ms"), (10, second / 10));
+        assert_eq!(rate("1e3/s"), (1000, second));
+        assert_eq!(rate("1.5k/s"), (1500, second));
+        assert_eq!(rate("1/30d"), (1, Duration::from_secs(30 * 86_400)));
+    }
+
+    #[test]
+    fn nonsense_is_no_rate() {
+        for text in [
+            "", "0", "0/s", "-1", "-1/s", "NaN", "inf", "10/0s", "10/x", "ten", "10//s", "10/s/s",
+            "1/2", "1/1M", "1/1y", "1/month", "1e30/s", "1./s", "10/", "/s", "1e-3",
+        ] {
+            assert!(text.parse::<Rate>().is_err(), "{text} was taken");
+        }
+    }
+
+    #[test]
+    fn a_count_takes_thousands_and_millions() {
+        assert_eq!(parse_count("10k"), Ok(10_000));
+        assert_eq!(parse_count("1e3"), Ok(1_000));
+        assert_eq!(parse_count("1.5M"), Ok(1_500_000));
+        for text in ["0", "-1", "1.5", "nan", "inf", "", "k", "1e99"] {
+            assert!(parse_count(text).is_err(), "{text} was taken");
+        }
+    }
+
+    #[test]
+    fn a_duration_is_read_as_people_write_it() {
+        for (text, millis) in [
+            ("250ms", 250),
+            ("1.5s", 1500),
+            ("30", 30_000),
+            ("0.5", 500),
+            ("2m", 120_000),
+            ("1h30m", 5_400_000),
+            ("0s", 0),
+        ] {
+            assert_eq!(
+                parse_duration(text),
+                Ok(Duration::from_millis(millis)),
+                "{text}"
+            );
+        }
+        for text in ["", "-1s", "nan", "inf", "1M", "1y", "2months", "s", "1..5s"] {
+            assert!(parse_duration(text).is_err(), "{text} was taken");
+        }
+        assert!(parse_span("0").is_err());
+    }
+
+    #[test]
+    fn a_secret_cannot_be_printed() {
+        assert_eq!(format!("{:?}", Secret::new("sk-canary")), "***");
+    }
+}
