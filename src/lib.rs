@@ -10,3 +10,6 @@ pub mod units;
 // Floor 2, records: what is read and what became of it.
 pub mod job;
 pub mod outcome;
+
+// Floor 3, rules: pure, told the time.
+pub mod limit;

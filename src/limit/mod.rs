@@ -1,0 +1,149 @@
+//! Limits: rules that say when a cost fits, given every take so far. Floor 3: rules.
+//!
+//! A limit is told the time and never waits. Whole numbers only: a rate is `count` per `period`,
+//! levels are scaled by the period, and time inside a state never goes back.
+
+mod bucket;
+mod fixed;
+mod slots;
+mod spec;
+mod window;
+
+pub use bucket::Bucket;
+pub use fixed::Fixed;
+pub use slots::Slots;
+pub use spec::{Counts, Kind, LIMIT_FORM, Setting, Spec, Travel};
+pub use window::Window;
+
+use crate::units::{Cost, Tick};
+
+/// When a cost fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ready {
+    /// At this moment, rounded up to the next nanosecond; one earlier it does not.
+    At(Tick),
+    /// As soon as enough is given back: no moment can be told.
+    OnRelease,
+    /// Never: the cost is above what the limit can ever hold.
+    Never(NeverFits),
+}
+
+/// A cost that a limit can never hold, with both numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("needs {asked}, the limit holds {capacity}")]
+pub struct NeverFits {
+    /// What one try costs.
+    pub asked: u64,
+    /// The most that the limit ever holds.
+    pub capacity: u64,
+}
+
+/// What is left of a limit at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Level {
+    /// The most that fits at once, rounded down; zero in debt.
+    pub remaining: u64,
+    /// From when on the limit is full again, if nothing more is taken, rounded up; `None` if only a
+    /// release can tell.
+    pub full_at: Option<Tick>,
+}
+
+/// What was taken, to be settled once. Not `Clone`: it cannot be settled twice.
+#[derive(Debug)]
+pub struct Hold {
+    /// When it was taken.
+    at: Tick,
+    /// How much.
+    cost: Cost,
+    /// Which entry of a log it is; zero elsewhere.
+    entry: u64,
+}
+
+/// What became of a cost that was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Used {
+    /// Nothing was sent: all of it goes back.
+    NeverSent,
+    /// So much was used: the rest goes back, or is owed.
+    Known(u64),
+    /// The charge stays as it is.
+    Unknown,
+}
+
+/// The moment at which a hold is settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// When the try has ended: rates.
+    Ended,
+    /// When the result is in the file, or the job goes to rest: slots.
+    Recorded,
+}
+
+/// A limiting rule with its state. One owner, no clock.
+pub trait Limit: std::fmt::Debug + Send {
+    /// The first moment at or after `from` when `cost` fits, given every take so far.
+    ///
+    /// [`Ready::Never`] if `cost` is above what the rule can ever hold.
+    fn ready(&self, from: Tick, cost: Cost) -> Ready;
+
+    /// What is left at `at`, consuming nothing. No moment before `at` may be asked for afterwards: a log
+    /// forgets what has left.
+    fn level(&mut self, at: Tick) -> Level;
+
+    /// Takes `cost` at a moment for which [`Limit::ready`] said that it fits.
+    fn take(&mut self, at: Tick, cost: Cost) -> Hold;
+
+    /// The request really left at `at`: a log charges this moment. Until then the take counts as "now".
+    fn moved(&mut self, _hold: &mut Hold, _at: Tick) {}
+
+    /// Ends a hold. Changes the level, never the time; gives back only into the state that paid.
+    fn settle(&mut self, hold: Hold, at: Tick, used: Used);
+
+    /// When [`Limit::settle`] is due.
+    fn settles_on(&self) -> Moment {
+        Moment::Ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SPECS: [&str; 5] = [
+        "7/s",
+        "tokens 9/700ms bucket burst=13 start=4",
+        "8/s window",
+        "tokens 8/s window",
+        "6/300ms fixed",
+    ];
+
+    proptest! {
+        #[test]
+        fn a_level_is_exactly_what_fits_and_full_at_is_exactly_when_all_does(
+            spec in proptest::sample::select(&SPECS[..]),
+            takes in proptest::collection::vec((0..400_000_000_u64, 1..6_u64), 1..30),
+        ) {
+            let spec: Spec = spec.parse().unwrap();
+            let mut limit = spec.build(&Setting::VIRTUAL);
+            let capacity = spec.burst.get();
+            let mut now = Tick::ZERO;
+            for (pause, cost) in takes {
+                now.0 += pause;
+                let cost = Cost::new(cost.min(capacity)).unwrap();
+                if limit.ready(now, cost) == Ready::At(now) {
+                    let mut hold = limit.take(now, cost);
+                    limit.moved(&mut hold, now);
+                }
+                let level = limit.level(now);
+                for cost in 1..=capacity {
+                    let fits = limit.ready(now, Cost::new(cost).unwrap()) == Ready::At(now);
+                    prop_assert_eq!(fits, cost <= level.remaining, "{} of {:?}", cost, level);
+                }
+                let all = limit.ready(now, Cost::new(capacity).unwrap());
+                prop_assert_eq!(Some(all), level.full_at.map(Ready::At));
+            }
+        }
+    }
+}
