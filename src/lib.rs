@@ -12,4 +12,7 @@ pub mod job;
 pub mod outcome;
 
 // Floor 3, rules: pure, told the time.
+pub mod estimate;
 pub mod limit;
+pub mod quota;
+pub mod retry;

@@ -1,0 +1,360 @@
+//! Whether a job is tried again. Floor 3: rules.
+
+mod rest;
+
+use std::num::NonZeroU32;
+use std::str::FromStr;
+use std::time::Duration;
+
+use http::{HeaderName, Method, StatusCode};
+
+use crate::job::Job;
+use crate::outcome::{Failure, FailureKind, Reached, Reply, Status};
+
+pub use rest::{Backoff, Jitter};
+
+/// The rules for trying again. One for the whole run; it remembers nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// Tries in all, the first one included.
+    pub max_attempts: NonZeroU32,
+    /// Between which bounds rests grow.
+    pub backoff: Backoff,
+    /// How rests are spread.
+    pub jitter: Jitter,
+    /// What may be sent twice.
+    pub retry_unsafe: RetryUnsafe,
+    /// The same seed gives the same rests.
+    pub seed: u64,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            max_attempts: NonZeroU32::new(5).expect("5 is not zero"),
+            backoff: Backoff::default(),
+            jitter: Jitter::Full,
+            retry_unsafe: RetryUnsafe::Idempotent,
+            seed: 0,
+        }
+    }
+}
+
+/// What comes after a try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The job has its result.
+    Done(Final),
+    /// Another try, not before this rest is over.
+    Again(Duration),
+}
+
+/// Why a try was the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Final {
+    /// Success.
+    Ok,
+    /// Trying again would change nothing.
+    Hopeless,
+    /// As many tries as are allowed.
+    LastTry,
+    /// The server may have acted on it already, and `--retry-unsafe` forbids to send it twice.
+    Unsafe,
+}
+
+impl Final {
+    /// The verdict on the job.
+    pub fn status(self) -> Status {
+        match self {
+            Self::Ok => Status::Ok,
+            Self::Hopeless | Self::LastTry | Self::Unsafe => Status::Failed,
+        }
+    }
+}
+
+/// Answers after which the same request may well succeed, whatever its method. RFC 9110 §15: 408, 500,
+/// 502, 503, 504; RFC 8470 §5.2: 425; RFC 6585 §4: 429; 529 is "overloaded" at several APIs.
+const RETRIED: [u16; 8] = [408, 425, 429, 500, 502, 503, 504, 529];
+
+/// RFC 9110 §9.2.2.
+const IDEMPOTENT: [Method; 6] = [
+    Method::GET,
+    Method::HEAD,
+    Method::PUT,
+    Method::DELETE,
+    Method::OPTIONS,
+    Method::TRACE,
+];
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+impl Policy {
+    /// One try for each job.
+    pub fn once() -> Self {
+        Self {
+            max_attempts: NonZeroU32::MIN,
+            ..Self::default()
+        }
+    }
+
+    /// What comes after the try number `tries` (from 1) of the job at position `seq`.
+    ///
+    /// `last_rest` is the rest before this try, zero before the first; `asked` the wait that the server
+    /// asked for: a floor, to which jitter is only added.
+    pub fn after(
+        &self,
+        job: &Job,
+        seq: u64,
+        tries: u32,
+        last_rest: Duration,
+        end: &Result<Reply, Failure>,
+        asked: Option<Duration>,
+    ) -> Verdict {
+        let maybe_done = match end {
+            Ok(reply) if reply.head.status.is_success() => return Verdict::Done(Final::Ok),
+            Ok(reply) if !Self::repeats(reply.head.status) => {
+                return Verdict::Done(Final::Hopeless);
+            }
+            Err(failure) if !passes(failure.kind) => return Verdict::Done(Final::Hopeless),
+            Ok(_) => false,
+            Err(failure) => failure.reached != Reached::NotSent,
+        };
+        if tries >= self.max_attempts.get() {
+            Verdict::Done(Final::LastTry)
+        } else if maybe_done && !self.retry_unsafe.allows(job) {
+            Verdict::Done(Final::Unsafe)
+        } else {
+            Verdict::Again(self.rest(seq, tries, last_rest, asked))
+        }
+    }
+
+    /// Whether an answer of `status` is one after which the same request may well succeed.
+    pub fn repeats(status: StatusCode) -> bool {
+        RETRIED.contains(&status.as_u16())
+    }
+}
+
+/// Whether such a failure may pass by itself.
+fn passes(kind: FailureKind) -> bool {
+    match kind {
+        FailureKind::Connect
+        | FailureKind::Timeout
+        | FailureKind::Reset
+        | FailureKind::IncompleteBody => true,
+        FailureKind::Invalid
+        | FailureKind::Dns
+        | FailureKind::Tls
+        | FailureKind::BodyTooLarge
+        | FailureKind::Http
+        | FailureKind::Limit => false,
+    }
+}
+
+/// Which requests may be sent again after a try that the server may have acted on: it was sent, and
+/// no whole answer came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RetryUnsafe {
+    /// None.
+    Never,
+    /// Those of an idempotent method (RFC 9110 §9.2.2) or with an `Idempotency-Key`.
+    Idempotent,
+    /// All.
+    Always,
+}
+
+impl RetryUnsafe {
+    fn allows(self, job: &Job) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Idempotent => {
+                IDEMPOTENT.contains(&job.method) || job.headers.has(&IDEMPOTENCY_KEY)
+            }
+            Self::Always => true,
+        }
+    }
+}
+
+impl FromStr for RetryUnsafe {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "never" => Ok(Self::Never),
+            "idempotent" => Ok(Self::Idempotent),
+            "always" => Ok(Self::Always),
+            _ => Err("write never, idempotent or always".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use bytes::Bytes;
+    use http::{HeaderMap, HeaderValue, StatusCode};
+    use url::Url;
+
+    use super::*;
+    use crate::job::{Origin, Place, Target};
+    use crate::outcome::Head;
+    use crate::units::Tick;
+
+    fn job(method: Method) -> Job {
+        let url = Url::parse("http://127.0.0.1/").unwrap();
+        let place = Place {
+            file: "-".into(),
+            line: 1,
+        };
+        let target = Target {
+            written: url.as_str().into(),
+            url,
+        };
+        Job {
+            method,
+            ..Job::get(place, target, Origin("http://127.0.0.1:80".into()))
+        }
+    }
+
+    fn answer(status: u16) -> Reply {
+        Reply {
+            head: Head {
+                at: Tick::ZERO,
+                wall: UNIX_EPOCH,
+                status: StatusCode::from_u16(status).unwrap(),
+                headers: HeaderMap::new(),
+            },
+            body: Bytes::new(),
+            used: None,
+        }
+    }
+
+    fn failure(kind: FailureKind, reached: Reached) -> Result<Reply, Failure> {
+        Err(Failure {
+            kind,
+            reached,
+            message: String::new(),
+        })
+    }
+
+    fn first(policy: &Policy, method: Method, end: &Result<Reply, Failure>) -> Verdict {
+        policy.after(&job(method), 0, 1, Duration::ZERO, end, None)
+    }
+
+    #[test]
+    fn a_success_is_done_and_final_answers_are_not_retried() {
+        let policy = Policy::default();
+        for status in [200, 201, 204, 299] {
+            let verdict = first(&policy, Method::POST, &Ok(answer(status)));
+            assert_eq!(verdict, Verdict::Done(Final::Ok), "{status}");
+        }
+        for status in [300, 301, 304, 400, 401, 403, 404, 410, 422, 501, 505] {
+            let verdict = first(&policy, Method::GET, &Ok(answer(status)));
+            assert_eq!(verdict, Verdict::Done(Final::Hopeless), "{status}");
+        }
+    }
+
+    #[test]
+    fn passing_answers_are_retried_for_every_method() {
+        let policy = Policy {
+            retry_unsafe: RetryUnsafe::Never,
+            ..Policy::default()
+        };
+        for status in RETRIED {
+            for method in [Method::GET, Method::POST, Method::PATCH] {
+                let verdict = first(&policy, method, &Ok(answer(status)));
+                assert!(
+                    matches!(verdict, Verdict::Again(_)),
+                    "{status}: {verdict:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_number_of_tries_is_exact() {
+        for most in [1, 3, 5] {
+            let policy = Policy {
+                max_attempts: NonZeroU32::new(most).unwrap(),
+                ..Policy::default()
+            };
+            let end = Ok(answer(500));
+            let made = (1..10).find(|&tries| {
+                let verdict = policy.after(&job(Method::GET), 0, tries, Duration::ZERO, &end, None);
+                verdict == Verdict::Done(Final::LastTry)
+            });
+            assert_eq!(made, Some(most));
+        }
+    }
+
+    #[test]
+    fn failures_that_cannot_pass_are_final() {
+        let policy = Policy {
+            retry_unsafe: RetryUnsafe::Always,
+            ..Policy::default()
+        };
+        for (kind, reached) in [
+            (FailureKind::Dns, Reached::NotSent),
+            (FailureKind::Tls, Reached::NotSent),
+            (FailureKind::BodyTooLarge, Reached::Answered),
+        ] {
+            let verdict = first(&policy, Method::GET, &failure(kind, reached));
+            assert_eq!(verdict, Verdict::Done(Final::Hopeless), "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_request_that_never_left_is_always_tried_again() {
+        let policy = Policy {
+            retry_unsafe: RetryUnsafe::Never,
+            ..Policy::default()
+        };
+        for kind in [FailureKind::Connect, FailureKind::Timeout] {
+            let verdict = first(&policy, Method::POST, &failure(kind, Reached::NotSent));
+            assert!(matches!(verdict, Verdict::Again(_)), "{kind}: {verdict:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_that_may_have_been_done_is_sent_twice_only_if_that_is_harmless() {
+        let ends = [
+            failure(FailureKind::Timeout, Reached::Sent),
+            failure(FailureKind::Reset, Reached::Sent),
+            failure(FailureKind::IncompleteBody, Reached::Answered),
+        ];
+        let mut keyed = job(Method::POST);
+        let key = HeaderValue::from_static("k-1");
+        keyed.headers.0.push((IDEMPOTENCY_KEY, key));
+        let jobs = [
+            job(Method::GET),
+            job(Method::DELETE),
+            keyed,
+            job(Method::POST),
+        ];
+        for (rule, again) in [
+            (RetryUnsafe::Never, [false; 4]),
+            (RetryUnsafe::Idempotent, [true, true, true, false]),
+            (RetryUnsafe::Always, [true; 4]),
+        ] {
+            let policy = Policy {
+                retry_unsafe: rule,
+                ..Policy::default()
+            };
+            for (job, again) in jobs.iter().zip(again) {
+                for end in &ends {
+                    let verdict = policy.after(job, 0, 1, Duration::ZERO, end, None);
+                    let retried = matches!(verdict, Verdict::Again(_));
+                    assert_eq!(retried, again, "{rule:?} {} {end:?}", job.method);
+                    assert!(retried || verdict == Verdict::Done(Final::Unsafe));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_may_be_sent_twice_is_read_and_nonsense_is_told_the_forms() {
+        assert_eq!("always".parse(), Ok(RetryUnsafe::Always));
+        let why = "yes".parse::<RetryUnsafe>().unwrap_err();
+        assert!(why.contains("idempotent"), "{why}");
+    }
+}
