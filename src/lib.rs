@@ -14,5 +14,6 @@ pub mod outcome;
 // Floor 3, rules: pure, told the time.
 pub mod estimate;
 pub mod limit;
+pub mod metrics;
 pub mod quota;
 pub mod retry;

@@ -1,0 +1,497 @@
+//! Whose wait it was, in one sentence with one piece of advice. Floor 3: rules.
+
+use super::littles::{Cause, Crossover, Setup, Theory, plain};
+use super::{Owner, Part, Share, Summary, shares};
+use crate::limit::{Counts, Kind};
+use crate::outcome::FailureKind;
+use crate::units::three_digits;
+
+/// What limited a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// Whose time it was, largest first; the per cents add up to 100 unless there is no time at all.
+    pub shares: Vec<Share>,
+    /// Who chose the rate; `None` if nothing was sent.
+    pub binding: Option<Owner>,
+    /// The same as a sentence, with its share of the time.
+    pub verdict: String,
+    /// What would change it, naming one option; empty if nothing was sent.
+    pub advice: String,
+    /// What else is worth knowing, a sentence each.
+    pub findings: Vec<String>,
+}
+
+/// `nothing` is said to hold the jobs only where everything else has less than this, in per cent:
+/// a run that ends with its last slots still busy is no run without limits.
+const SOMETHING_BINDS: u64 = 10;
+
+/// Below this share, in per cent, a second cause is noise and makes no finding.
+const WORTH_SAYING: u64 = 5;
+
+/// Retries are a finding of their own from this share of the tries on, in per cent.
+const MANY_RETRIES: u64 = 10;
+
+impl Diagnosis {
+    /// The diagnosis of a run.
+    pub fn of(summary: &Summary, setup: &Setup, theory: &Theory) -> Self {
+        let shares = shares::of(&summary.stretch, setup);
+        let seen = Seen {
+            summary,
+            setup,
+            theory,
+            shares: &shares,
+            binding: binding(summary, &shares),
+        };
+        let special = SPECIAL.iter().find_map(|case| case(&seen));
+        let Cure { verdict, advice } = special.unwrap_or_else(|| seen.usual());
+        let findings = FINDINGS
+            .iter()
+            .filter_map(|finding| finding(&seen))
+            .collect();
+        let binding = seen.binding;
+        Self {
+            shares,
+            binding,
+            verdict,
+            advice,
+            findings,
+        }
+    }
+}
+
+fn binding(summary: &Summary, shares: &[Share]) -> Option<Owner> {
+    let something =
+        |share: &&Share| share.owner != Owner::Nothing && share.percent >= SOMETHING_BINDS;
+    let largest = shares.iter().find(something).map(|share| share.owner);
+    (summary.tries > 0).then(|| largest.unwrap_or(Owner::Nothing))
+}
+
+/// What the rows of the tables look at.
+struct Seen<'a> {
+    summary: &'a Summary,
+    setup: &'a Setup,
+    theory: &'a Theory,
+    shares: &'a [Share],
+    binding: Option<Owner>,
+}
+
+/// A cause in words, and what would change it.
+struct Cure {
+    verdict: String,
+    advice: String,
+}
+
+/// Runs of which the shares say nothing: the first that applies is the verdict.
+const SPECIAL: [fn(&Seen) -> Option<Cure>; 2] = [
+    |seen| {
+        let failures = &seen.summary.failures;
+        let of = |kind| failures.get(&kind).copied().unwrap_or(0);
+        let lost = of(FailureKind::Connect) + of(FailureKind::Dns) + of(FailureKind::Tls);
+        let failed = seen.summary.counts.failed;
+        (failed > 0 && lost == failed && seen.summary.counts.ok == 0).then(|| Cure {
+            verdict: "no job could connect".to_owned(),
+            advice: "start the server, or see the run without one: --mock answers in its place"
+                .to_owned(),
+        })
+    },
+    |seen| {
+        (seen.summary.tries == 0).then(|| Cure {
+            verdict: "nothing was sent".to_owned(),
+            advice: String::new(),
+        })
+    },
+];
+
+/// What is worth a sentence beside the verdict, in the order of printing.
+const FINDINGS: [fn(&Seen) -> Option<String>; 7] = [
+    |seen| {
+        let refused = seen
+            .summary
+            .statuses
+            .get(&429)
+            .copied()
+            .filter(|&n| n > 0)?;
+        let answers: u64 = seen.summary.statuses.values().sum();
+        Some(if seen.setup.limits.is_empty() {
+            format!(
+                "{refused} of {answers} answers were 429 and no rate limit is set; \
+ slots look at no clock, --qps N does"
+            )
+        } else {
+            format!(
+                "429s while every own limit held ({refused} of {answers} answers): the server's \
+                 rule is stricter than yours, shared with others, or counted otherwise"
+            )
+        })
+    },
+    |seen| {
+        let never = *seen.summary.failures.get(&FailureKind::Limit)?;
+        Some(format!(
+            "{} can never fit a limit, each costs more than it ever holds: \
+             raise its burst, or split the request",
+            plural(never, "job", "jobs")
+        ))
+    },
+    |seen| {
+        let count = seen.summary.unrepeated;
+        (count > 0).then(|| {
+            format!(
+                "{} not repeated, as the server may have acted already: \
+                 --retry-unsafe always repeats such tries",
+                plural(count, "failed try was", "failed tries were")
+            )
+        })
+    },
+    |seen| {
+        let (retries, tries) = (seen.summary.retries, seen.summary.tries);
+        let percent = (retries * 100).checked_div(tries)?;
+        (percent >= MANY_RETRIES).then(|| {
+            format!("{percent} % of all tries were retries, and each of them met every limit again")
+        })
+    },
+    |seen| {
+        let share = seen.beside(Owner::LookAhead)?;
+        let key = seen.full_of();
+        Some(format!(
+            "look-ahead was full of {key} {share} % of the time: no other job could be read"
+        ))
+    },
+    |seen| {
+        let share = seen.beside(Owner::Client)?;
+        Some(format!(
+            "this program was late {share} % of the time: jobs were due and had not been sent"
+        ))
+    },
+    |seen| {
+        let share = seen.beside(Owner::Sink)?;
+        Some(format!(
+            "writing results held the jobs {share} % of the time"
+        ))
+    },
+];
+
+impl Seen<'_> {
+    /// The share of an owner that does not bind and is worth a word.
+    fn beside(&self, owner: Owner) -> Option<u64> {
+        let share = self.shares.iter().find(|share| share.owner == owner)?;
+        let beside = self.binding != Some(owner) && share.percent >= WORTH_SAYING;
+        beside.then_some(share.percent)
+    }
+
+    fn full_of(&self) -> &str {
+        let origin = self.summary.full_of.as_ref();
+        origin.map_or("one origin", |origin| &*origin.0)
+    }
+
+    /// The verdict that follows from the shares, with the share of the owner that binds.
+    fn usual(&self) -> Cure {
+        let owner = self.binding.unwrap_or(Owner::Nothing);
+        let mut cure = self.cure(owner);
+        let share = self.shares.iter().find(|share| share.owner == owner);
+        if let Some(share) = share {
+            let part = match self.summary.stretch.part {
+                Part::Steady => "steady part",
+                Part::Whole => "run",
+            };
+            cure.verdict = format!("{} ({} % of the {part})", cure.verdict, share.percent);
+        }
+        cure
+    }
+
+    /// The table of causes: one row for each owner of time.
+    fn cure(&self, owner: Owner) -> Cure {
+        let rate = rate_option(self.summary.stretch.rate);
+        let (verdict, advice) = match owner {
+            Owner::Limit(number) => return self.limit(number),
+            Owner::Slot => (
+                format!(
+                    "the API's latency chose this rate: {} taken",
+                    match self.setup.slots {
+                        Some(1) => "the one slot was".to_owned(),
+                        Some(slots) => format!("all {slots} slots were"),
+                        None => "all slots were".to_owned(),
+                    }
+                ),
+                format!(
+                    "--qps N chooses the rate: --qps {rate} keeps this one when the API gets \
+                     faster; more slots go faster only as long as its latency stays"
+                ),
+            ),
+            Owner::Pause => (
+                "the server asked for pauses".to_owned(),
+                "--window N/DUR (a rolling window) or --qps N a little below the server's own limit \
+                    needs no pause"
+                    .to_owned(),
+            ),
+            Owner::Backoff => (
+                "too many retries: every job that was left rested before its next try".to_owned(),
+                "--backoff MIN..MAX sets these rests, --max-attempts N ends them earlier"
+                    .to_owned(),
+            ),
+            Owner::Connect => (
+                "connecting failed: jobs waited while their origin rested".to_owned(),
+                "--max-attempts 1 fails at once instead of trying again".to_owned(),
+            ),
+            Owner::Input => (
+                "the input chose this rate: no job was there to be sent".to_owned(),
+                self.slots_that_do(self.summary.stretch.rate).map_or_else(
+                    || "no option makes the input faster".to_owned(),
+                    |slots| format!("no option makes the input faster; {slots}"),
+                ),
+            ),
+            Owner::LookAhead => (
+                format!(
+                    "look-ahead was full of {}: no other job could be read",
+                    self.full_of()
+                ),
+                "--lookahead N holds more jobs; an input that mixes its origins needs fewer"
+                    .to_owned(),
+            ),
+            Owner::Client => (
+                "this program was the bottleneck: jobs were due and it was late".to_owned(),
+                format!("--qps {rate} is what it reaches on this machine"),
+            ),
+            Owner::Sink => (
+                "writing results was the bottleneck".to_owned(),
+                "--body none writes less for each job; a faster disk for -o does too".to_owned(),
+            ),
+            Owner::Nothing => (
+                "nothing held the jobs back: each was sent as soon as it was read".to_owned(),
+                format!(
+                    "--concurrency {} would do",
+                    self.summary.peak_in_flight.max(1)
+                ),
+            ),
+        };
+        Cure { verdict, advice }
+    }
+
+    /// The rows of the rate limits, by what they count and by which rule.
+    fn limit(&self, number: usize) -> Cure {
+        let name = self.setup.name_of(Owner::Limit(number));
+        let spec = self.setup.limits.get(number);
+        let verdict = match spec.map(|spec| (spec.counts, spec.kind)) {
+            Some((Counts::Units, _)) => format!(
+                "the token quota chose this rate: {name} was used up at {} a try",
+                three_digits(self.summary.stretch.units)
+            ),
+            Some((Counts::Requests, Kind::Window)) => {
+                format!("the sliding window chose this rate: {name} was full")
+            }
+            Some((Counts::Requests, Kind::Fixed)) => {
+                format!("the fixed window chose this rate: {name} was full")
+            }
+            Some((Counts::Requests, Kind::Bucket)) | None => {
+                format!("the request limit chose this rate: {name} was used up")
+            }
+        };
+        let ceiling = self
+            .theory
+            .ceilings
+            .iter()
+            .find(|ceiling| matches!(ceiling.cause, Cause::Limit(of, _) if of == number));
+        let rate = ceiling.map_or(self.summary.stretch.rate, |ceiling| ceiling.rate);
+        let option = name.rsplit_once(' ').map_or(&*name, |(option, _)| option);
+        let change = self.slots_that_do(rate).unwrap_or_else(|| {
+            format!("only a higher {option} goes faster, if the server allows more")
+        });
+        let crossover = self.theory.crossover.as_ref().map(Crossover::to_string);
+        let advice = std::iter::once(change).chain(crossover).collect::<Vec<_>>();
+        Cure {
+            verdict,
+            advice: advice.join("; "),
+        }
+    }
+
+    /// The fewest slots that carry `rate` by Little's law, and one for the variation; `None` if there
+    /// are no more than these, or nothing is known of the latency.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a float saturates; rates are never negative"
+    )]
+    fn slots_that_do(&self, rate: f64) -> Option<String> {
+        let mean = self.summary.stretch.mean?;
+        let needed = ((rate * mean.as_secs_f64()).ceil() as u64).saturating_add(1);
+        let fewer = self.setup.slots.is_none_or(|slots| needed < slots);
+        fewer.then(|| format!("--concurrency {needed} would do"))
+    }
+}
+
+/// A rate that an option takes: `N` if there is none to name.
+fn rate_option(rate: f64) -> String {
+    if rate < 0.001 {
+        "N".to_owned()
+    } else {
+        plain(rate)
+    }
+}
+
+fn plural(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::job::Origin;
+    use crate::limit::Spec;
+    use crate::metrics::Metrics;
+    use crate::units::Tick;
+
+    /// A run of 10 s at 10/s with 99.3 ms in flight, in which these owners had so many per cent.
+    fn run(shares: &[(Owner, u64)], change: fn(&mut Summary)) -> Diagnosis {
+        let mut summary = Metrics::new(Duration::ZERO).close(Tick::ZERO);
+        summary.tries = 100;
+        summary.counts.ok = 100;
+        summary.elapsed = Duration::from_secs(10);
+        summary.peak_in_flight = 3;
+        let stretch = &mut summary.stretch;
+        stretch.to = Tick::ZERO.after(Duration::from_secs(10));
+        stretch.shares = shares
+            .iter()
+            .map(|&(owner, percent)| (owner, Duration::from_millis(percent * 100)))
+            .collect();
+        stretch.rate = 10.0;
+        stretch.units = 850.0;
+        stretch.mean = Some(Duration::from_micros(99_300));
+        change(&mut summary);
+        let limit = |text: &str| text.parse::<Spec>().unwrap();
+        let setup = Setup {
+            slots: Some(20),
+            limits: vec![
+                limit("10/s name=qps"),
+                limit("tokens 100000/m name=tpm"),
+                limit("100/10s window"),
+                limit("10/s fixed"),
+            ],
+        };
+        let theory = Theory::of(&setup, &summary.stretch);
+        Diagnosis::of(&summary, &setup, &theory)
+    }
+
+    #[test]
+    fn each_cause_has_its_sentence_and_names_an_option() {
+        for (owner, verdict, option) in [
+            (
+                Owner::Slot,
+                "the API's latency chose this rate: all 20 slots",
+                "--qps 10 keeps",
+            ),
+            (
+                Owner::Limit(0),
+                "--qps 10 was used up",
+                "--concurrency 2 would do; 20 slots",
+            ),
+            (
+                Owner::Limit(1),
+                "--tpm 100000 was used up at 850 a try",
+                "--concurrency 2 would",
+            ),
+            (
+                Owner::Limit(2),
+                "--window 100/10s was full",
+                "--concurrency 2 would do",
+            ),
+            (
+                Owner::Limit(3),
+                "--limit fixed 10/s was full",
+                "--concurrency 2 would do",
+            ),
+            (
+                Owner::Pause,
+                "the server asked for pauses",
+                "--window N/DUR",
+            ),
+            (Owner::Backoff, "too many retries", "--backoff"),
+            (Owner::Connect, "connecting failed", "--max-attempts"),
+            (
+                Owner::Input,
+                "the input chose this rate",
+                "--concurrency 2 would do",
+            ),
+            (Owner::LookAhead, "full of http://a.test", "--lookahead"),
+            (Owner::Client, "this program was the bottleneck", "--qps 10"),
+            (
+                Owner::Sink,
+                "writing results was the bottleneck",
+                "--body none",
+            ),
+            (
+                Owner::Nothing,
+                "nothing held the jobs back",
+                "--concurrency 3 would do",
+            ),
+        ] {
+            let diagnosis = run(&[(owner, 100)], |summary| {
+                summary.full_of = Some(Origin("http://a.test".into()));
+            });
+            let Diagnosis {
+                verdict: said,
+                advice,
+                ..
+            } = &diagnosis;
+            assert!(said.contains(verdict), "{owner:?}: {said}");
+            assert!(said.ends_with("(100 % of the run)"), "{owner:?}: {said}");
+            assert!(advice.contains(option), "{owner:?}: {advice}");
+            assert_eq!(diagnosis.findings, [""; 0], "{owner:?}");
+        }
+    }
+
+    #[test]
+    fn the_largest_share_binds_and_nothing_does_only_if_all_else_is_small() {
+        let of = |shares: &[(Owner, u64)]| run(shares, |_| ()).binding;
+        assert_eq!(
+            of(&[(Owner::Nothing, 60), (Owner::Slot, 40)]),
+            Some(Owner::Slot)
+        );
+        assert_eq!(
+            of(&[(Owner::Nothing, 95), (Owner::Slot, 5)]),
+            Some(Owner::Nothing)
+        );
+        assert_eq!(of(&[]), Some(Owner::Nothing));
+        assert_eq!(run(&[], |summary| summary.tries = 0).binding, None);
+    }
+
+    #[test]
+    fn what_else_was_seen_is_a_finding() {
+        let all: &[(Owner, u64)] = &[
+            (Owner::Slot, 70),
+            (Owner::LookAhead, 10),
+            (Owner::Client, 10),
+            (Owner::Sink, 10),
+        ];
+        let findings = run(all, |summary| {
+            summary.statuses.extend([(200, 88), (429, 12)]);
+            summary.failures.insert(FailureKind::Limit, 2);
+            summary.unrepeated = 1;
+            summary.retries = 12;
+        })
+        .findings;
+        for (finding, text) in findings.iter().zip([
+            "429s while every own limit held (12 of 100 answers)",
+            "2 jobs can never fit a limit",
+            "1 failed try was not repeated",
+            "12 % of all tries were retries",
+            "look-ahead was full of one origin 10 %",
+            "this program was late 10 %",
+            "writing results held the jobs 10 %",
+        ]) {
+            assert!(finding.starts_with(text), "{finding}");
+        }
+        assert_eq!(findings.len(), FINDINGS.len(), "{findings:?}");
+    }
+
+    #[test]
+    fn a_run_that_never_connects_is_advised_to_try_the_mock() {
+        let diagnosis = run(&[(Owner::Connect, 100)], |summary| {
+            summary.counts.ok = 0;
+            summary.counts.failed = 3;
+            summary.failures.insert(FailureKind::Connect, 3);
+        });
+        assert_eq!(diagnosis.verdict, "no job could connect");
+        assert!(diagnosis.advice.contains("--mock"), "{}", diagnosis.advice);
+    }
+}

@@ -1,0 +1,118 @@
+//! Whose the time is: one owner for each instant. Floor 3: rules.
+
+use crate::units::Tick;
+
+/// What keeps the oldest waiting job from being sent now. Each instant has exactly one owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Owner {
+    /// Nothing: no job waits, or the run has not begun.
+    Nothing,
+    /// No job has been read yet that could go.
+    Input,
+    /// Reading has stopped at the bound of jobs held, all of them waiting for one origin.
+    LookAhead,
+    /// All slots are taken.
+    Slot,
+    /// A server asked for a pause.
+    Pause,
+    /// An origin rests after a failed connect.
+    Connect,
+    /// Every job that is left rests before its next try.
+    Backoff,
+    /// The results are being written.
+    Sink,
+    /// A job was due and this program was late by more than the slack.
+    Client,
+    /// The limit of this number, in the order of the command line.
+    Limit(usize),
+}
+
+impl Owner {
+    const FIXED: [Self; 9] = [
+        Self::Nothing,
+        Self::Input,
+        Self::LookAhead,
+        Self::Slot,
+        Self::Pause,
+        Self::Connect,
+        Self::Backoff,
+        Self::Sink,
+        Self::Client,
+    ];
+
+    pub(super) fn place(self) -> usize {
+        match self {
+            Self::Limit(number) => Self::FIXED.len() + number,
+            Self::Nothing => 0,
+            Self::Input => 1,
+            Self::LookAhead => 2,
+            Self::Slot => 3,
+            Self::Pause => 4,
+            Self::Connect => 5,
+            Self::Backoff => 6,
+            Self::Sink => 7,
+            Self::Client => 8,
+        }
+    }
+
+    /// The word in results and in the JSON report; a limit has a name of its own.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Nothing => "none",
+            Self::Input => "input",
+            Self::LookAhead => "look_ahead",
+            Self::Slot => "slot",
+            Self::Pause => "pause",
+            Self::Connect => "connect",
+            Self::Backoff => "backoff",
+            Self::Sink => "sink",
+            Self::Client => "client",
+            Self::Limit(_) => "limit",
+        }
+    }
+
+    pub(super) fn at(place: usize) -> Self {
+        Self::FIXED
+            .get(place)
+            .copied()
+            .unwrap_or(Self::Limit(place.saturating_sub(Self::FIXED.len())))
+    }
+}
+
+/// The state of the run at the end of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// Whose the time is from now on.
+    pub hold: HoldOn,
+    /// Position of the oldest job that could go but for a limit.
+    pub head: Option<u64>,
+    /// Jobs in lanes and at rest.
+    pub waiting: usize,
+}
+
+/// Whose the time is that passes now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HoldOn {
+    /// One owner's, and no end can be told.
+    Open(Owner),
+    /// One owner's until this moment; what is later by more than the slack is the client's.
+    Until(Owner, Tick),
+    /// Two hold the same job: it belongs to the one that lets go last. The rival does so at `at`.
+    Contest {
+        /// The one whose end cannot be told.
+        owner: Owner,
+        /// The other one.
+        rival: Owner,
+        /// When the rival lets go.
+        at: Tick,
+    },
+}
+
+impl HoldOn {
+    /// The owner, as far as it can be told now.
+    pub fn owner(self) -> Owner {
+        match self {
+            Self::Open(owner) | Self::Until(owner, _) | Self::Contest { owner, .. } => owner,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The figures of a run. Floor 3: rules.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Latencies, Stretch};
+use crate::job::Origin;
+use crate::outcome::FailureKind;
+use crate::units::Tick;
+
+/// The figures of a run.
+#[derive(Debug)]
+pub struct Summary {
+    /// Lines of input.
+    pub counts: Counts,
+    /// From the first grant to the end.
+    pub elapsed: Duration,
+    /// The part of the run that the theory is set beside.
+    pub stretch: Stretch,
+    /// Sends over the whole run.
+    pub sends: Sends,
+    /// The most tries that were in flight at once.
+    pub peak_in_flight: u64,
+    /// Tries granted.
+    pub tries: u64,
+    /// Tries after the first of a job.
+    pub retries: u64,
+    /// Pauses that a server asked for.
+    pub pauses: u64,
+    /// Failed tries that were not repeated as the server may have acted on them.
+    pub unrepeated: u64,
+    /// Jobs whose first send was late by more than [`LATE`](super::LATE).
+    pub late: u64,
+    /// Answers by status, over all tries.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Tries without a whole answer, by kind.
+    pub try_failures: BTreeMap<FailureKind, u64>,
+    /// Jobs that are not `ok`, by kind.
+    pub failures: BTreeMap<FailureKind, u64>,
+    /// First byte written to last byte read, of a job's last try.
+    pub service: ByVerdict,
+    /// Last byte minus due.
+    pub since_due: ByVerdict,
+    /// What the jobs waited for, summed.
+    pub waits: BTreeMap<Arc<str>, Duration>,
+    /// The origin that filled the look-ahead.
+    pub full_of: Option<Origin>,
+}
+
+/// Lines of input by what became of them. `read = ok + failed + invalid + cancelled`, always.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Lines that were read.
+    pub read: u64,
+    /// A whole answer with a status of success.
+    pub ok: u64,
+    /// No such answer.
+    pub failed: u64,
+    /// The line makes no job.
+    pub invalid: u64,
+    /// Understood, and not sent by the rule of its format.
+    pub skipped: u64,
+    /// Read, and without a result when the run ended.
+    pub cancelled: u64,
+}
+
+impl Counts {
+    /// Lines that have their result.
+    pub fn done(&self) -> u64 {
+        self.ok + self.failed + self.invalid + self.skipped
+    }
+}
+
+/// Latencies of successes apart from those of failures.
+#[derive(Debug, Default)]
+pub struct ByVerdict {
+    /// Of jobs that are `ok`.
+    pub ok: Latencies,
+    /// Of jobs that failed after they were sent.
+    pub failed: Latencies,
+}
+
+/// First and last send, and how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sends {
+    /// How many.
+    pub count: u64,
+    /// The first.
+    pub first: Tick,
+    /// The last.
+    pub last: Tick,
+}
+
+impl Sends {
+    /// `(N − 1) / (last − first)`: the rate that was reached, per second. `None` under two sends.
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    pub fn rate(&self) -> Option<f64> {
+        let span = self.last.since(self.first).as_secs_f64();
+        (self.count > 1 && span > 0.0).then(|| (self.count - 1) as f64 / span)
+    }
+}
