@@ -17,3 +17,6 @@ pub mod limit;
 pub mod metrics;
 pub mod quota;
 pub mod retry;
+
+// Floor 4, doors: what touches the world.
+pub mod source;

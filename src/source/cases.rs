@@ -1,0 +1,589 @@
+//! Inputs from public bug reports, and what must come of them. Floor 4: doors.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Method;
+use proptest::prelude::*;
+use url::Url;
+
+use super::*;
+
+/// What a test compares: the line and the wire form of its URL, or what is wrong with it.
+type Seen = Vec<(u64, String)>;
+
+fn case(name: &str) -> Spec {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases");
+    Spec {
+        inputs: vec![Input::File(folder.join(name))],
+        ..Spec::default()
+    }
+}
+
+fn text(bytes: impl AsRef<[u8]>) -> Spec {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(bytes.as_ref()).unwrap();
+    Spec {
+        inputs: vec![Input::Spooled(Arc::new(file))],
+        ..Spec::default()
+    }
+}
+
+fn lines(spec: &Spec) -> Vec<Result<Job, BadLine>> {
+    open(spec).unwrap().map(Result::unwrap).collect()
+}
+
+fn jobs(spec: &Spec) -> Vec<Job> {
+    lines(spec).into_iter().map(Result::unwrap).collect()
+}
+
+fn seen(spec: &Spec) -> Seen {
+    let line = |line: Result<Job, BadLine>| match line {
+        Ok(job) => {
+            let path = &job.target.url[url::Position::BeforePath..];
+            (job.place.line, path.to_owned())
+        }
+        Err(bad) => (bad.place.line, bad.what),
+    };
+    lines(spec).into_iter().map(line).collect()
+}
+
+fn want<const N: usize>(lines: [(u64, &str); N]) -> Seen {
+    lines.map(|(line, what)| (line, what.to_owned())).into()
+}
+
+fn bad(line: impl AsRef<[u8]>) -> BadLine {
+    let mut lines = lines(&text(line));
+    assert_eq!(lines.len(), 1);
+    lines.remove(0).unwrap_err()
+}
+
+/// A job whose other fields are `fields`.
+fn with(fields: &str) -> String {
+    format!("{{\"url\":\"http://h/\",{fields}}}\n")
+}
+
+#[test]
+fn a_list_saved_on_windows_gives_its_urls_unchanged() {
+    assert_eq!(
+        seen(&case("01-bom-crlf.urls")),
+        want([(1, "/a"), (2, "/b")])
+    );
+}
+
+#[test]
+fn blanks_and_comments_are_no_jobs_but_lines() {
+    let mut list = case("04-blanks-comments.urls");
+    let all = want([(4, "/a"), (5, "/b"), (7, "/c"), (8, "/d")]);
+    assert_eq!(seen(&list), all);
+    list.limit_jobs = Some(2);
+    assert_eq!(seen(&list), all[..2]);
+    assert_eq!(seen(&case("04-blank.jsonl")), want([(1, "/a"), (4, "/b")]));
+}
+
+#[test]
+fn a_last_line_without_a_newline_is_a_line() {
+    for name in ["05-noeol.jsonl", "05-noeol.urls"] {
+        assert_eq!(seen(&case(name)), want([(1, "/a"), (2, "/b")]), "{name}");
+    }
+}
+
+#[test]
+fn a_byte_that_is_no_utf8_spoils_its_own_line_only() {
+    let what = "invalid UTF-8 at byte 54 of the line";
+    let spec = case("06-bad-utf8.jsonl");
+    assert_eq!(seen(&spec), want([(1, "/a"), (2, what), (3, "/c")]));
+    let problem = check_strict(spec).unwrap_err();
+    assert_eq!(problem.exit, Exit::Usage);
+    assert!(problem.what.contains(what), "{problem}");
+}
+
+#[test]
+fn a_line_of_ten_mebibytes_is_a_job_like_any_other() {
+    let body = "x".repeat(10 << 20);
+    let big = with(&format!("\"body\":\"{body}\"")) + "{\"url\":\"http://h/c\"}";
+    let jobs = jobs(&text(big));
+    assert_eq!(jobs[0].body.as_ref().map(Bytes::len), Some(10 << 20));
+    assert_eq!(jobs[1].target.url.path(), "/c");
+}
+
+#[test]
+fn the_second_job_of_an_id_is_invalid_and_names_both_lines() {
+    let spec = case("09-dup-ids.jsonl");
+    let what = "duplicate id \"a\" (lines 1 and 3)";
+    assert_eq!(seen(&spec), want([(1, "/0"), (2, "/1"), (3, what)]));
+    assert!(check_strict(spec).unwrap_err().what.contains(what));
+}
+
+#[test]
+fn ids_are_unique_across_inputs() {
+    let mut spec = text("{\"id\":\"a\",\"url\":\"http://h/\"}");
+    spec.inputs.extend(case("05-noeol.jsonl").inputs);
+    let bad = lines(&spec).remove(1).unwrap_err();
+    let path = spec.inputs[1].name();
+    assert_eq!(bad.what, format!("duplicate id \"a\" (-:1 and {path}:1)"));
+    assert_eq!(bad.id.as_deref(), Some("a"));
+}
+
+#[test]
+fn an_invalid_line_does_not_take_its_id() {
+    let spec = text("{\"id\":\"a\"}\n{\"id\":\"a\",\"url\":\"http://h/\"}\n");
+    assert_eq!(seen(&spec), want([(1, "\"url\" is missing"), (2, "/")]));
+}
+
+#[test]
+fn a_url_that_is_missing_empty_or_null_is_named() {
+    assert_eq!(
+        seen(&case("10-missing.jsonl")),
+        want([
+            (1, "\"url\" is missing"),
+            (2, "\"url\" is missing"),
+            (3, "\"url\" is empty"),
+            (4, "\"url\" is null"),
+            (5, "/e"),
+        ])
+    );
+    let last = lines(&case("10-missing.jsonl")).pop().unwrap().unwrap();
+    assert_eq!(last.method, Method::GET);
+}
+
+#[test]
+fn an_unknown_field_is_told_with_the_one_that_was_meant() {
+    let spec = case("12-unknown.jsonl");
+    let mut source = open(&spec).unwrap();
+    assert_eq!(
+        source
+            .by_ref()
+            .filter(|line| matches!(line, Ok(Ok(_))))
+            .count(),
+        2
+    );
+    let notice = "unknown field \"metod\" at line 1, did you mean \"method\"?";
+    assert_eq!(source.notices(), [notice]);
+    assert!(source.notices().is_empty());
+    assert!(check_strict(spec).unwrap_err().what.contains(notice));
+}
+
+#[test]
+fn every_known_field_is_taken_without_a_word() {
+    let line = with(
+        "\"id\":\"a\",\"method\":\"put\",\"headers\":{},\"body\":\"\",\"tokens\":1,\"input_tokens\":1,\
+         \"output_tokens\":1,\"at\":0.25,\"key\":\"tenant-7\",\"meta\":{\"row\" : 1}",
+    );
+    let mut source = open(&text(line)).unwrap();
+    let job = source.next().unwrap().unwrap().unwrap();
+    assert!(source.notices().is_empty());
+    assert_eq!(job.id.as_deref(), Some("a"));
+    assert_eq!(job.method, Method::PUT);
+    assert_eq!(job.body.as_deref(), Some(&b""[..]));
+    assert_eq!(job.meta.unwrap().get(), "{\"row\" : 1}");
+}
+
+#[test]
+fn numbers_that_json_does_not_have_are_refused_where_they_stand() {
+    let lines = lines(&case("13-nan.jsonl"));
+    assert!(lines[0].is_ok() && lines[3].is_ok());
+    for (line, column) in [(1, 71), (2, 72)] {
+        let bad = lines[line].as_ref().unwrap_err();
+        assert!(bad.what.starts_with("not valid JSON"), "{bad}");
+        assert_eq!(bad.column, column, "{bad}");
+    }
+}
+
+#[test]
+fn nesting_has_no_limit_and_reaches_the_server_as_written() {
+    let two_hundred = jobs(&case("14-deep200.jsonl"));
+    assert!(
+        two_hundred[0]
+            .body
+            .as_deref()
+            .unwrap()
+            .starts_with(&[b'['; 200])
+    );
+    let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+    for field in ["body", "meta", "colour"] {
+        let mut spec = text(with(&format!("\"{field}\":{deep}")) + "{\"url\":\"http://h/after\"}");
+        spec.units = UnitsRule::Reserve;
+        spec.body = Some(Bytes::from_static(b"x"));
+        assert_eq!(seen(&spec), want([(1, "/"), (2, "/after")]), "{field}");
+    }
+    let bad = bad(with(&format!("\"body\":{}", "[".repeat(100_000))));
+    assert!(bad.what.starts_with("not valid JSON"), "{bad}");
+}
+
+#[test]
+fn header_values_go_out_as_utf8() {
+    let job = jobs(&case("19-header-utf8.jsonl")).remove(0);
+    let value = |name| {
+        let pair = job.headers.0.iter().find(|(own, _)| own == name);
+        pair.unwrap().1.as_bytes()
+    };
+    assert_eq!(value("x-name"), "Zoë".as_bytes());
+    assert_eq!(value("user-agent"), "Версия/1".as_bytes());
+}
+
+#[test]
+fn a_header_that_cannot_be_sent_is_named() {
+    for (headers, what) in [
+        (
+            "{\"x-a\":\"a\\nb\"}",
+            "header \"x-a\" has a character that cannot be sent",
+        ),
+        ("{\"x a\":\"b\"}", "\"x\" is not a header name"),
+        ("{\"x-a\":1}", "\"x-a\" must be a string"),
+        (
+            "{\"x-a\":null}",
+            "header \"x-a\" must be a string, not null",
+        ),
+        ("[]", "\"headers\" must be an object of strings"),
+    ] {
+        let bad = bad(with(&format!("\"headers\":{headers}")));
+        assert_eq!(bad.what, what);
+    }
+    let two = with("\"headers\":{\"x-a\":[\"1\",\"2\"]}");
+    assert_eq!(jobs(&text(two))[0].headers.0.len(), 2);
+}
+
+#[test]
+fn any_method_may_have_a_body_and_none_need_have_one() {
+    let jobs = jobs(&case("21-get-body.jsonl"));
+    let said: Vec<_> = jobs
+        .iter()
+        .map(|job| (job.method.as_str(), job.body.as_deref()))
+        .collect();
+    let body = |text: &'static str| Some(text.as_bytes());
+    assert_eq!(
+        said,
+        [
+            ("GET", body("{\"q\":1}")),
+            ("GET", None),
+            ("DELETE", body("x")),
+            ("POST", None)
+        ]
+    );
+}
+
+#[test]
+fn a_body_goes_out_as_its_kind_says() {
+    let job = |fields: &str| jobs(&text(with(fields))).remove(0);
+    let object = job("\"body\":{\"q\" : [1.50, \"\\u00e9\"]}");
+    assert_eq!(
+        object.body.as_deref(),
+        Some(&b"{\"q\" : [1.50, \"\\u00e9\"]}"[..])
+    );
+    assert_eq!(object.headers.0[0].1, "application/json");
+    assert_eq!(object.method, Method::POST);
+    let typed = job("\"body\":[],\"headers\":{\"Content-Type\":\"a/b\"}");
+    assert_eq!(typed.headers.0.len(), 1);
+    let string = job("\"body\":\"a\\nb\"");
+    assert_eq!(string.body.as_deref(), Some(&b"a\nb"[..]));
+    assert!(string.headers.0.is_empty());
+    assert_eq!(job("\"body\":null").body, None);
+    assert_eq!(
+        job("\"body_base64\":\"/wA=\"").body.as_deref(),
+        Some(&[0xFF, 0][..])
+    );
+    for fields in [
+        "\"body\":1",
+        "\"body\":true",
+        "\"body\":\"a\",\"body_base64\":\"\"",
+        "\"body_base64\":\"?\"",
+        "\"body\":\"\\ud800\"",
+    ] {
+        assert!(bad(with(fields)).what.contains("body"), "{fields}");
+    }
+}
+
+#[test]
+fn a_body_file_is_looked_for_beside_its_job_file() {
+    let lines = lines(&case("22-body-file.jsonl"));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases");
+    let missing = &lines[0].as_ref().unwrap_err().what;
+    let path = folder.join("nope.json");
+    assert!(missing.contains(path.to_str().unwrap()), "{missing}");
+    assert!(missing.contains("No such file"), "{missing}");
+    let found = lines[1].as_ref().unwrap();
+    assert_eq!(found.body.as_deref(), Some(&b"hello from a file\n"[..]));
+    let directory = &lines[2].as_ref().unwrap_err().what;
+    assert!(directory.contains("is a directory"), "{directory}");
+    let device = bad(with("\"body_file\":\"/dev/zero\""));
+    assert!(device.what.contains("not a regular file"), "{device}");
+}
+
+#[test]
+fn urls_go_out_as_the_whatwg_rules_write_them() {
+    assert_eq!(
+        seen(&case("24-spaces.urls")),
+        want([
+            (1, "/a%20b?q=x%20y"),
+            (2, "/p|q?x=[1]&y={z}"),
+            (3, "/%zz?a=%"),
+            (4, "/%2Fok"),
+        ])
+    );
+    let job = jobs(&case("24-spaces.urls")).remove(0);
+    assert_eq!(&*job.target.written, "http://127.0.0.1:8080/a b?q=x y");
+}
+
+#[test]
+fn a_zone_id_and_a_broken_bracket_are_no_address() {
+    let seen = seen(&case("27-ipv6.urls"));
+    assert_eq!(seen[0].1, "/a");
+    assert_eq!(seen[1].1, "zone ids are not supported");
+    assert_eq!(seen[2].1, "not a URL: invalid IPv6 address");
+    assert_eq!(seen[3].1, "/d");
+}
+
+#[test]
+fn a_url_without_a_scheme_or_with_another_one_is_refused() {
+    let missing = "no scheme, did you mean http://...?";
+    assert_eq!(
+        seen(&case("28-schemes.urls")),
+        want([
+            (1, missing),
+            (2, missing),
+            (3, "relative URL needs --base-url"),
+            (4, missing),
+            (5, "scheme not supported: \"ftp\""),
+            (6, "scheme not supported: \"file\""),
+            (7, "/d"),
+            (8, "/f"),
+        ])
+    );
+}
+
+#[test]
+fn an_input_without_jobs_ends_at_once_and_is_named() {
+    for name in ["29-empty.jsonl", "29-comments.urls"] {
+        let spec = case(name);
+        assert!(open(&spec).unwrap().next().is_none(), "{name}");
+        let what = format!("no requests in {}", spec.inputs[0].name());
+        assert_eq!(empty(&spec.inputs).what, what);
+    }
+}
+
+#[test]
+fn a_line_torn_by_the_end_of_the_input_is_called_so() {
+    let seen = seen(&case("30-torn-stdin.txt"));
+    assert_eq!(seen, want([(1, "/a"), (2, "input ends inside a record")]));
+    assert!(bad("{\"url\":\n").what.starts_with("not valid JSON"));
+}
+
+#[test]
+fn a_line_is_refused_with_the_byte_at_which_it_went_wrong() {
+    for (line, column, what) in [
+        ("{\"url\":7}", 8, "\"url\" must be a string"),
+        (
+            "{\"url\":\"http://h/\",\"method\":\"a b\"}",
+            29,
+            "\"method\" is not an HTTP method",
+        ),
+        (
+            "{\"url\":\"http://h/\",\"url\":\"\"}",
+            26,
+            "\"url\" is given twice",
+        ),
+        (
+            "{\"url\":\"http://h/\",\"tokens\":1,\"weight\":2}",
+            40,
+            "\"weight\" is given twice",
+        ),
+        (
+            "{\"id\":7,\"url\":\"http://h/\"}",
+            7,
+            "\"id\" must be a string",
+        ),
+        ("  ftp://h/", 3, "scheme not supported: \"ftp\""),
+    ] {
+        let bad = bad(line);
+        assert_eq!((bad.column, &*bad.what), (column, what), "{line}");
+    }
+}
+
+#[test]
+fn units_are_whole_numbers_and_zero_is_one() {
+    let units = |fields: &str| {
+        let mut spec = text(with(fields));
+        spec.units = UnitsRule::Reserve;
+        let units = jobs(&spec)[0].units.unwrap();
+        (units.reserve, units.source)
+    };
+    assert_eq!(units("\"tokens\":0"), (0, UnitsFrom::Job));
+    assert_eq!(units("\"weight\":5000"), (5000, UnitsFrom::Job));
+    assert_eq!(
+        units("\"input_tokens\":3,\"output_tokens\":4"),
+        (7, UnitsFrom::Job)
+    );
+    assert_eq!(units("\"body\":\"abcde\""), (2, UnitsFrom::Estimate));
+    assert_eq!(
+        units("\"body\":{\"max_tokens\":9,\"q\":\"abcd\"}"),
+        (10, UnitsFrom::Estimate)
+    );
+    for wrong in ["-1", "1.5", "1e3", "\"7\"", "true", "18446744073709551616"] {
+        let what = bad(with(&format!("\"tokens\":{wrong}"))).what;
+        assert_eq!(what, "\"tokens\" must be a whole number from 0", "{wrong}");
+    }
+    assert_eq!(jobs(&text(with("\"tokens\":1")))[0].units, None);
+}
+
+#[test]
+fn a_first_job_with_nothing_to_estimate_is_a_usage_problem() {
+    let mut spec = case("05-noeol.urls");
+    spec.units = UnitsRule::Reserve;
+    let mut source = open(&spec).unwrap();
+    let problem = source.next().unwrap().unwrap_err();
+    assert_eq!(problem.exit, Exit::Usage);
+    assert!(problem.mend.contains("\"tokens\""), "{problem}");
+    assert!(source.next().is_none());
+    let mut later = text(with("\"tokens\":1") + "{\"url\":\"http://h/\"}");
+    later.units = UnitsRule::Reserve;
+    assert_eq!(jobs(&later)[1].units.unwrap().reserve, 0);
+}
+
+#[test]
+fn the_base_url_completes_relative_urls() {
+    let mut spec = text("{\"url\":\"/v1/chat/completions\",\"body\":{}}");
+    spec.base_url = Some(Url::parse("http://h").unwrap());
+    let job = jobs(&spec).remove(0);
+    assert_eq!(&*job.target.written, "http://h/v1/chat/completions");
+    spec.base_url = Some(Url::parse("unix:/x").unwrap());
+    assert!(open(&spec).is_err());
+}
+
+#[test]
+fn the_content_decides_the_format_and_the_name_only_where_it_cannot() {
+    let json = Input::File("a.jsonl".into());
+    let other = Input::File("a.txt".into());
+    assert_eq!(Format::guess(b" {", &other), Format::Jsonl);
+    assert_eq!(Format::guess(b"http://h/", &json), Format::Urls);
+    assert_eq!(Format::guess(b"[", &json), Format::Jsonl);
+    assert_eq!(Format::guess(b"[::1]/", &other), Format::Urls);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_stops_everything_before_it_starts() {
+    let mut spec = case("05-noeol.urls");
+    for (path, why) in [
+        ("/nope/jobs.jsonl", "No such file"),
+        ("/", "is a directory"),
+    ] {
+        spec.inputs.push(Input::File(path.into()));
+        let problem = open(&spec).err().unwrap();
+        assert_eq!((problem.exit, &*problem.place), (Exit::Usage, path));
+        assert!(problem.what.contains(why), "{problem}");
+        spec.inputs.pop();
+    }
+    let twice = inputs(&["-".into(), "-".into()]);
+    assert!(twice.is_err());
+}
+
+#[test]
+fn strict_lists_twenty_problems_and_counts_the_rest() {
+    let problem = check_strict(text("{}\n".repeat(25))).unwrap_err();
+    assert!(problem.what.starts_with("25 problems"), "{problem}");
+    assert!(problem.what.contains("-:20:1: "), "{problem}");
+    assert!(problem.what.ends_with("and 5 more"), "{problem}");
+}
+
+#[test]
+fn a_checked_input_can_be_read_once_more() {
+    let spec = check_strict(text("http://h/a\nhttp://h/b")).unwrap();
+    assert_eq!(seen(&spec), want([(1, "/a"), (2, "/b")]));
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap()
+}
+
+/// An input of which only the given end is written so far.
+fn pipe() -> (Spec, std::io::PipeReader, std::io::PipeWriter) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let path = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));
+    let spec = Spec {
+        inputs: vec![Input::File(path.into())],
+        ..Spec::default()
+    };
+    (spec, reader, writer)
+}
+
+#[test]
+fn the_first_line_of_a_stalled_pipe_is_handed_over_at_once() {
+    let (spec, _reader, mut writer) = pipe();
+    writer
+        .write_all(b"{\"url\":\"http://h/a\",\"metod\":1}\n{\"url\"")
+        .unwrap();
+    let source = open(&spec).unwrap();
+    runtime().block_on(async {
+        let mut reader = Reader::spawn(source, || crate::units::Tick(7)).unwrap();
+        assert!(matches!(reader.next().await, Some(Line::Notice(_))));
+        match reader.next().await {
+            Some(Line::Read(line, at)) => assert_eq!((line.is_ok(), at.0), (true, 7)),
+            other => panic!("{other:?}"),
+        }
+        drop(writer);
+        match reader.next().await {
+            Some(Line::Read(line, _)) => assert!(line.is_err()),
+            other => panic!("{other:?}"),
+        }
+        assert!(matches!(reader.next().await, Some(Line::Ended(Ok(())))));
+        assert!(reader.next().await.is_none());
+    });
+}
+
+#[test]
+fn a_thousand_lines_are_handed_over_in_their_order() {
+    let spec = text("http://h/\n".repeat(1000));
+    runtime().block_on(async {
+        let mut reader = Reader::spawn(open(&spec).unwrap(), Default::default).unwrap();
+        for number in 1..=1000 {
+            match reader.next().await {
+                Some(Line::Read(line, _)) => assert_eq!(line.unwrap().place.line, number),
+                other => panic!("{other:?} at {number}"),
+            }
+        }
+        assert!(matches!(reader.next().await, Some(Line::Ended(Ok(())))));
+    });
+}
+
+#[test]
+fn lines_longer_than_the_room_are_handed_over_one_by_one() {
+    let body = "x".repeat(5 << 20);
+    let spec = text(with(&format!("\"body\":\"{body}\"")).repeat(3));
+    runtime().block_on(async {
+        let mut reader = Reader::spawn(open(&spec).unwrap(), Default::default).unwrap();
+        for _ in 0..3 {
+            assert!(matches!(reader.next().await, Some(Line::Read(..))));
+        }
+        assert!(matches!(reader.next().await, Some(Line::Ended(Ok(())))));
+    });
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_give_one_item_for_each_line_that_is_not_blank(
+        lines in prop::collection::vec(
+            prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..40),
+                "[\\[{\",:}\\]a-z0-9\\\\ \u{feff}]{0,40}".prop_map(String::into_bytes),
+                "\\{\"url\":\"[ -~]{0,20}\",\"[a-z_]{2,9}\":[ -~]{0,20}\\}".prop_map(String::into_bytes),
+            ],
+            0..8,
+        ),
+        format in prop_oneof![Just(Format::Jsonl), Just(Format::Urls)],
+    ) {
+        let bytes = lines.join(&b'\n');
+        let marked = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
+        let wanted = marked
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.trim_ascii().is_empty())
+            .filter(|line| format == Format::Jsonl || !urls::is_comment(line))
+            .count();
+        let mut spec = text(&bytes);
+        spec.format = Some(format);
+        prop_assert_eq!(super::cases::lines(&spec).len(), wanted);
+    }
+}

@@ -1,0 +1,67 @@
+//! What a line says of its job. Floor 4: doors.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use http::Method;
+use serde_json::value::RawValue;
+
+use crate::job::Headers;
+
+/// What is wrong with a line.
+#[derive(Debug)]
+pub(super) struct Fault {
+    /// Byte of the line, from 1.
+    pub(super) column: u64,
+    pub(super) what: String,
+    pub(super) mend: String,
+}
+
+impl Fault {
+    pub(super) fn new(column: u64, what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self {
+            column,
+            what: what.into(),
+            mend: mend.into(),
+        }
+    }
+}
+
+/// What the body is, as far as its content type follows from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Written as a JSON value: `application/json` unless a header says otherwise.
+    Json,
+    /// Anything else: no content type of its own.
+    Other,
+}
+
+/// What a line says; what it leaves open is `None`.
+#[derive(Debug)]
+pub(super) struct Draft<'a> {
+    pub(super) method: Option<Method>,
+    pub(super) url: Cow<'a, str>,
+    /// Byte of the line where the URL stands, from 1.
+    pub(super) url_column: u64,
+    pub(super) headers: Headers,
+    pub(super) body: Option<Bytes>,
+    pub(super) content: Content,
+    pub(super) units: Option<u64>,
+    pub(super) meta: Option<Box<RawValue>>,
+}
+
+impl<'a> Draft<'a> {
+    /// A line that says a URL and nothing else.
+    pub(super) fn of_url(url: &'a str, url_column: u64) -> Self {
+        Self {
+            method: None,
+            url: Cow::Borrowed(url),
+            url_column,
+            headers: Headers::default(),
+            body: None,
+            content: Content::Other,
+            units: None,
+            meta: None,
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! One job a line, as a JSON object. Floor 4: doors.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method};
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+
+use super::draft::{Content, Draft, Fault};
+use super::lines::LineEnd;
+use super::members::Members;
+use crate::job::Headers;
+
+/// The fields of a job.
+pub(super) const FIELDS: [&str; 14] = [
+    "id",
+    "method",
+    "url",
+    "headers",
+    "body",
+    "body_base64",
+    "body_file",
+    "tokens",
+    "weight",
+    "input_tokens",
+    "output_tokens",
+    "at",
+    "key",
+    "meta",
+];
+
+/// The id of the line, if that could be read, and what else it says.
+pub(super) type Read<'a> = (Option<Box<str>>, Result<Draft<'a>, Fault>);
+
+/// Reads a line. `folder` is where a `body_file` is looked for; `unknown` is told every other field.
+pub(super) fn read<'a>(
+    line: &'a str,
+    end: LineEnd,
+    folder: &Path,
+    unknown: &mut dyn FnMut(&str),
+) -> Read<'a> {
+    let Members(members) = match serde_json::from_str(line) {
+        Ok(members) => members,
+        Err(why) => return (None, Err(not_json(&why, end))),
+    };
+    let mut fields = Fields::default();
+    let mut twice = None;
+    for (name, value) in &members {
+        let Some(field) = fields.named(name) else {
+            unknown(name);
+            continue;
+        };
+        if field.replace(value).is_some() {
+            twice.get_or_insert((name, *value));
+        }
+    }
+    let context = Context { line };
+    let id = match context.text("id", fields.id) {
+        Ok(id) => id.map(Box::from),
+        Err(fault) => return (None, Err(fault)),
+    };
+    let draft = match twice {
+        Some((name, value)) => Err(context.fault(
+            value,
+            format!("{name:?} is given twice"),
+            "keep one of them",
+        )),
+        None => context.draft(&fields, folder),
+    };
+    (id, draft)
+}
+
+/// Messages repeat nothing of the line: it may hold a credential.
+fn not_json(why: &serde_json::Error, end: LineEnd) -> Fault {
+    let column = why.column() as u64;
+    match (why.classify(), end) {
+        (Category::Eof, LineEnd::Input) => Fault::new(
+            column,
+            "input ends inside a record",
+            "the file or the program that writes it was cut off; complete the last line",
+        ),
+        (Category::Data, LineEnd::Input | LineEnd::Newline) => Fault::new(
+            column,
+            "a job is a JSON object",
+            "write {\"url\":\"http://...\"} on each line; jq -c .[] FILE takes an array apart",
+        ),
+        (Category::Eof | Category::Syntax | Category::Io, LineEnd::Input | LineEnd::Newline) => {
+            let text = why.to_string();
+            let reason = text
+                .rsplit_once(" at line ")
+                .map_or(&*text, |split| split.0);
+            Fault::new(
+                column,
+                format!("not valid JSON: {reason}"),
+                "write one whole JSON object on each line, without NaN or Infinity",
+            )
+        }
+    }
+}
+
+#[derive(Default)]
+struct Fields<'a> {
+    id: Option<&'a RawValue>,
+    method: Option<&'a RawValue>,
+    url: Option<&'a RawValue>,
+    headers: Option<&'a RawValue>,
+    body: Option<&'a RawValue>,
+    body_base64: Option<&'a RawValue>,
+    body_file: Option<&'a RawValue>,
+    tokens: Option<&'a RawValue>,
+    input_tokens: Option<&'a RawValue>,
+    output_tokens: Option<&'a RawValue>,
+    at: Option<&'a RawValue>,
+    key: Option<&'a RawValue>,
+    meta: Option<&'a RawValue>,
+}
+
+impl<'a> Fields<'a> {
+    fn named(&mut self, name: &str) -> Option<&mut Option<&'a RawValue>> {
+        Some(match name {
+            "id" => &mut self.id,
+            "method" => &mut self.method,
+            "url" => &mut self.url,
+            "headers" => &mut self.headers,
+            "body" => &mut self.body,
+            "body_base64" => &mut self.body_base64,
+            "body_file" => &mut self.body_file,
+            "tokens" | "weight" => &mut self.tokens,
+            "input_tokens" => &mut self.input_tokens,
+            "output_tokens" => &mut self.output_tokens,
+            "at" => &mut self.at,
+            "key" => &mut self.key,
+            "meta" => &mut self.meta,
+            _ => return None,
+        })
+    }
+}
+
+/// Null is the same as no field.
+fn given(field: Option<&RawValue>) -> Option<&RawValue> {
+    field.filter(|value| value.get() != "null")
+}
+
+struct Context<'a> {
+    line: &'a str,
+}
+
+impl<'a> Context<'a> {
+    fn draft(&self, fields: &Fields<'a>, folder: &Path) -> Result<Draft<'a>, Fault> {
+        let url = self.text("url", fields.url)?.unwrap_or_default();
+        let url_column = fields.url.map_or(1, |value| self.column(value));
+        if url.trim_ascii().is_empty() {
+            let what = match fields.url {
+                None => "\"url\" is missing",
+                Some(value) if value.get() == "null" => "\"url\" is null",
+                Some(_) => "\"url\" is empty",
+            };
+            return Err(Fault::new(url_column, what, "give every line a \"url\""));
+        }
+        let method = self.method(fields.method)?;
+        let headers = self.headers(fields.headers)?;
+        let units = self.units(fields)?;
+        let (body, content) = self.body(fields, folder)?;
+        let meta = given(fields.meta).map(ToOwned::to_owned);
+        Ok(Draft {
+            method,
+            url,
+            url_column,
+            headers,
+            body,
+            content,
+            units,
+            meta,
+        })
+    }
+
+    /// Byte of the line at which a value of it starts, from 1.
+    fn column(&self, value: &RawValue) -> u64 {
+        (value.get().as_ptr().addr() - self.line.as_ptr().addr()) as u64 + 1
+    }
+
+    fn fault(&self, value: &RawValue, what: impl Into<String>, mend: impl Into<String>) -> Fault {
+        Fault::new(self.column(value), what, mend)
+    }
+
+    fn text(&self, name: &str, field: Option<&'a RawValue>) -> Result<Option<Cow<'a, str>>, Fault> {
+        let Some(value) = given(field) else {
+            return Ok(None);
+        };
+        let Some(text) = value.get().strip_prefix('"') else {
+            let what = format!("{name:?} must be a string");
+            return Err(self.fault(value, what, "put it in double quotes"));
+        };
+        if !text.contains('\\') {
+            return Ok(Some(Cow::Borrowed(&text[..text.len() - 1])));
+        }
+        match serde_json::from_str(value.get()) {
+            Ok(text) => Ok(Some(Cow::Owned(text))),
+            Err(_) => Err(self.fault(
+                value,
+                format!("{name:?} has an escape that is no character"),
+                "write a surrogate \\uD800 to \\uDFFF only as a pair",
+            )),
+        }
+    }
+
+    /// Lower case is taken for upper: RFC 9110 §9.1 tells them apart, but no registered method has any.
+    fn method(&self, field: Option<&'a RawValue>) -> Result<Option<Method>, Fault> {
+        let Some(text) = self.text("method", field)? else {
+            return Ok(None);
+        };
+        let method = Method::from_bytes(text.to_ascii_uppercase().as_bytes());
+        method.map(Some).map_err(|_| {
+            let column = field.map_or(1, |value| self.column(value));
+            Fault::new(
+                column,
+                "\"method\" is not an HTTP method",
+                "write GET, POST or another word",
+            )
+        })
+    }
+
+    /// A string is one header; an array of strings is one header for each.
+    fn headers(&self, field: Option<&'a RawValue>) -> Result<Headers, Fault> {
+        let mut headers = Headers::default();
+        let Some(value) = given(field) else {
+            return Ok(headers);
+        };
+        let Ok(Members(members)) = serde_json::from_str(value.get()) else {
+            let mend = "write {\"NAME\":\"VALUE\"}";
+            return Err(self.fault(value, "\"headers\" must be an object of strings", mend));
+        };
+        headers.0.reserve(members.len() + 1);
+        for (name, value) in members {
+            let Ok(parsed) = HeaderName::from_bytes(name.as_bytes()) else {
+                // Behind a colon or a blank stands a value that somebody put on the wrong side.
+                let end = name.find([':', ' ', '=']).unwrap_or(name.len());
+                let shown: String = name[..end].chars().take(64).collect();
+                let what = format!("{shown:?} is not a header name");
+                return Err(self.fault(value, what, "use letters, digits and -, without a colon"));
+            };
+            let values = if value.get().starts_with('[') {
+                serde_json::from_str(value.get()).map_err(|_| {
+                    let what = format!("header {name:?} must be a string or an array of strings");
+                    self.fault(value, what, "put each value in double quotes")
+                })?
+            } else {
+                vec![value]
+            };
+            for value in values {
+                let text = self.text(&name, Some(value))?.ok_or_else(|| {
+                    let what = format!("header {name:?} must be a string, not null");
+                    self.fault(value, what, "leave it out, or write \"\"")
+                })?;
+                let bytes = HeaderValue::from_bytes(text.as_bytes()).map_err(|_| {
+                    let what = format!("header {name:?} has a character that cannot be sent");
+                    self.fault(value, what, "leave out line breaks and control characters")
+                })?;
+                headers.0.push((parsed.clone(), bytes));
+            }
+        }
+        Ok(headers)
+    }
+
+    /// `tokens` goes before the sum of `input_tokens` and `output_tokens`, of which one may be left out.
+    fn units(&self, fields: &Fields<'a>) -> Result<Option<u64>, Fault> {
+        let whole = self.count("tokens", fields.tokens)?;
+        let input = self.count("input_tokens", fields.input_tokens)?;
+        let output = self.count("output_tokens", fields.output_tokens)?;
+        let sum = (input.is_some() || output.is_some())
+            .then(|| input.unwrap_or(0).saturating_add(output.unwrap_or(0)));
+        Ok(whole.or(sum))
+    }
+
+    fn count(&self, name: &str, field: Option<&'a RawValue>) -> Result<Option<u64>, Fault> {
+        let Some(value) = given(field) else {
+            return Ok(None);
+        };
+        value.get().parse().map(Some).map_err(|_| {
+            let what = format!("{name:?} must be a whole number from 0");
+            self.fault(
+                value,
+                what,
+                "write it without sign, point, exponent and quotes",
+            )
+        })
+    }
+
+    fn body(&self, fields: &Fields<'a>, folder: &Path) -> Result<(Option<Bytes>, Content), Fault> {
+        let ways = [fields.body, fields.body_base64, fields.body_file];
+        let mut ways = ways.into_iter().filter_map(given);
+        if let (Some(_), Some(second)) = (ways.next(), ways.next()) {
+            let what = "a job has one of \"body\", \"body_base64\" and \"body_file\"";
+            return Err(self.fault(second, what, "keep one of them"));
+        }
+        if let Some(value) = given(fields.body) {
+            return match value.get().as_bytes()[0] {
+                b'{' | b'[' => {
+                    let bytes = Bytes::copy_from_slice(value.get().as_bytes());
+                    Ok((Some(bytes), Content::Json))
+                }
+                b'"' => {
+                    let text = self.text("body", fields.body)?;
+                    let bytes = text.map(|text| Bytes::from(text.into_owned()));
+                    Ok((bytes, Content::Other))
+                }
+                _ => {
+                    let what = "\"body\" must be an object, an array or a string";
+                    let mend = "put a bare number or true and false in double quotes";
+                    Err(self.fault(value, what, mend))
+                }
+            };
+        }
+        if let (Some(text), Some(value)) = (
+            self.text("body_base64", fields.body_base64)?,
+            fields.body_base64,
+        ) {
+            let bytes = STANDARD.decode(&*text).map_err(|why| {
+                let what = format!("\"body_base64\" is not base64: {why}");
+                self.fault(
+                    value,
+                    what,
+                    "use the standard alphabet with padding, RFC 4648 §4",
+                )
+            })?;
+            return Ok((Some(bytes.into()), Content::Other));
+        }
+        if let (Some(text), Some(value)) =
+            (self.text("body_file", fields.body_file)?, fields.body_file)
+        {
+            let bytes = file(folder, &text).map_err(|what| {
+                let mend = "the path is relative to the folder of the job file";
+                self.fault(value, what, mend)
+            })?;
+            return Ok((Some(bytes), Content::Other));
+        }
+        Ok((None, Content::Other))
+    }
+}
+
+/// Pipes and devices are refused: reading one may never end.
+fn file(folder: &Path, text: &str) -> Result<Bytes, String> {
+    let path = folder.join(text);
+    let path = std::path::absolute(&path).unwrap_or(path);
+    let wrong = |why: &dyn fmt::Display| format!("body_file {}: {why}", path.display());
+    let kind = std::fs::metadata(&path).map_err(|why| wrong(&why))?;
+    if kind.is_dir() {
+        return Err(wrong(&"is a directory"));
+    }
+    if !kind.is_file() {
+        return Err(wrong(&"is not a regular file"));
+    }
+    std::fs::read(&path)
+        .map(Bytes::from)
+        .map_err(|why| wrong(&why))
+}

@@ -1,0 +1,316 @@
+//! The input: files and standard input as one stream of jobs and bad lines. Floor 4: doors.
+
+#[cfg(test)]
+mod cases;
+mod count;
+mod draft;
+mod hash;
+mod ids;
+mod jsonl;
+mod lines;
+mod members;
+mod reader;
+mod rules;
+mod spec;
+mod strict;
+mod target;
+mod unknown;
+mod urls;
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Exit, Problem};
+use crate::job::{BadLine, Job, Place, Units, UnitsFrom};
+
+pub use count::count;
+use count::makes_result;
+use draft::Fault;
+use ids::Ids;
+use lines::{Lines, RawLine};
+use rules::Rules;
+use unknown::Unknown;
+
+pub use reader::{Line, Reader};
+pub use spec::{Format, Input, Spec, UnitsRule, empty, inputs};
+pub use strict::check_strict;
+
+/// Opens the input. Nothing of it is read yet.
+///
+/// # Errors
+/// A usage problem if any file is missing, a directory or unreadable, or the base URL is not `http`.
+pub fn open(spec: &Spec) -> Result<Source, Problem> {
+    let rules = Rules::new(spec)?;
+    let mut waiting = Vec::with_capacity(spec.inputs.len());
+    for input in &spec.inputs {
+        waiting.push((
+            input.clone(),
+            early(input).map_err(|why| unreadable(input, &why))?,
+        ));
+    }
+    Ok(Source {
+        names: spec
+            .inputs
+            .iter()
+            .map(|input| input.name().into())
+            .collect(),
+        waiting: waiting.into_iter(),
+        opened: 0,
+        current: None,
+        format: spec.format,
+        rules,
+        ids: Ids::new(),
+        unknown: Unknown::new(),
+        left: spec.limit_jobs,
+        found: 0,
+        good: 0,
+        peeked: None,
+    })
+}
+
+/// Opens a file to see that it can be. A regular file is closed again, as there may be more of them than
+/// a process may hold open; a pipe is kept, as it can be opened only once.
+fn early(input: &Input) -> io::Result<Option<File>> {
+    match input {
+        Input::File(path) => {
+            let file = File::open(path)?;
+            let kind = file.metadata()?;
+            if kind.is_dir() {
+                return Err(io::ErrorKind::IsADirectory.into());
+            }
+            Ok((!kind.is_file()).then_some(file))
+        }
+        Input::Stdin | Input::Spooled(_) => Ok(None),
+    }
+}
+
+/// The mend guesses what was meant instead of a file.
+fn unreadable(input: &Input, why: &io::Error) -> Problem {
+    let name = input.name();
+    let mend = if name.contains("://") {
+        "jobs come from files; for one URL: echo URL | shaper run".to_owned()
+    } else if name.contains('=') {
+        format!("name a file of jobs; as the value of an option it needs its =: --mock={name}")
+    } else {
+        "name a file of jobs that you may read".to_owned()
+    };
+    Problem::usage(format!("cannot be read: {why}"), mend).at(name)
+}
+
+/// A stream of lines. Memory does not grow with it, but for 16 bytes an id.
+///
+/// Each line that is neither blank nor a comment is one item: a job, or what is wrong with the line. An
+/// outer problem means that reading broke; it is the last item.
+pub struct Source {
+    names: Vec<Arc<str>>,
+    waiting: std::vec::IntoIter<(Input, Option<File>)>,
+    opened: usize,
+    current: Option<Current>,
+    format: Option<Format>,
+    rules: Rules,
+    ids: Ids,
+    unknown: Unknown,
+    left: Option<u64>,
+    /// Items so far, and the jobs among them.
+    found: u64,
+    good: u64,
+    /// Read by [`Source::peek`] and not yet given out.
+    peeked: Option<Item>,
+}
+
+/// A line that is a job or is not; the outer problem is the last item.
+type Item = Result<Result<Job, BadLine>, Problem>;
+
+struct Current {
+    lines: Lines,
+    input: Input,
+    folder: PathBuf,
+    /// Known from the first line that is not blank.
+    format: Option<Format>,
+}
+
+impl Iterator for Source {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        if let Some(item) = self.peeked.take() {
+            return Some(item);
+        }
+        if self.left == Some(0) {
+            return None;
+        }
+        let item = loop {
+            if self.current.is_none() {
+                let (input, file) = self.waiting.next()?;
+                match Current::open(input, file, self.format) {
+                    Ok(current) => self.current = Some(current),
+                    Err(problem) => break Err(problem),
+                }
+                self.opened += 1;
+            }
+            match self.line() {
+                Some(Ok(Some(line))) => break Ok(line),
+                Some(Ok(None)) => {}
+                Some(Err(problem)) => break Err(problem),
+                None => self.current = None,
+            }
+        };
+        let item = item.and_then(|line| self.count(line));
+        if let Err(problem) = item {
+            self.left = Some(0);
+            return Some(Err(self.while_running(problem)));
+        }
+        Some(item)
+    }
+}
+
+impl Source {
+    /// Waits for the first item; `None` if there is none.
+    pub fn peek(&mut self) -> Option<&Item> {
+        if self.peeked.is_none() {
+            self.peeked = self.next();
+        }
+        self.peeked.as_ref()
+    }
+
+    /// One warning for each unknown field met since the last call: with its first line and, if one is
+    /// near, the field that was probably meant.
+    pub fn notices(&mut self) -> Vec<String> {
+        self.unknown.take()
+    }
+
+    /// The next line; `Some(Ok(None))` if it is no job, `None` at the end of the input.
+    fn line(&mut self) -> Option<Result<Option<Result<Job, BadLine>>, Problem>> {
+        let current = self.current.as_mut()?;
+        let raw = match current.lines.next() {
+            Ok(raw) => raw?,
+            Err(why) => return Some(Err(unreadable(&current.input, &why))),
+        };
+        if !makes_result(raw.bytes, &current.input, &mut current.format) {
+            return Some(Ok(None));
+        }
+        let format = current
+            .format
+            .expect("a line that makes a result has told it");
+        let input = self.opened - 1;
+        let place = Place {
+            file: Arc::clone(&self.names[input]),
+            line: raw.number,
+        };
+        let shown = || match self.names.len() {
+            1 => format!("line {}", raw.number),
+            _ => place.to_string(),
+        };
+        let mut unknown = |field: &str| self.unknown.meet(field, &jsonl::FIELDS, shown);
+        let (id, draft) = read(&raw, format, &current.folder, &mut unknown);
+        let job = draft
+            .and_then(|draft| self.rules.job(place.clone(), id.clone(), draft))
+            .and_then(|job| {
+                let here = ids::Line {
+                    input: input as u64,
+                    number: raw.number,
+                };
+                let first = job.id.as_ref().and_then(|id| self.ids.claim(id, here));
+                match first {
+                    Some(first) => Err(duplicate(&job, first, here, &self.names)),
+                    None => Ok(job),
+                }
+            });
+        Some(Ok(Some(job.map_err(|fault| BadLine {
+            place,
+            column: fault.column,
+            what: fault.what,
+            mend: fault.mend,
+            id,
+            hash: hash::of_line(raw.bytes),
+        }))))
+    }
+
+    fn count(&mut self, line: Result<Job, BadLine>) -> Result<Result<Job, BadLine>, Problem> {
+        if let Ok(job) = &line {
+            let guessed = matches!(
+                job.units,
+                Some(Units {
+                    source: UnitsFrom::Estimate,
+                    ..
+                })
+            );
+            if self.good == 0 && guessed && job.body.is_none() {
+                return Err(Problem::usage(
+                    "a limit counts units, and the first job has neither \"tokens\" nor a body to estimate them from",
+                    "give jobs a \"tokens\" field, or limit requests instead",
+                )
+                .at(job.place.to_string()));
+            }
+            self.good += 1;
+        }
+        self.found += 1;
+        if let Some(left) = &mut self.left {
+            *left -= 1;
+        }
+        Ok(line)
+    }
+
+    /// Once a line was given out, something may have been sent: the exit may no longer say otherwise.
+    fn while_running(&self, mut problem: Problem) -> Problem {
+        if self.found > 0 && problem.exit == Exit::Usage {
+            problem.exit = Exit::SomeFailed;
+        }
+        problem
+    }
+}
+
+impl Current {
+    fn open(input: Input, file: Option<File>, format: Option<Format>) -> Result<Self, Problem> {
+        let bytes: io::Result<Box<dyn Read + Send>> = match (&input, file) {
+            (Input::Stdin, _) => Ok(Box::new(io::stdin())),
+            (Input::Spooled(file), _) => {
+                let mut file = Arc::clone(file);
+                file.rewind().map(|()| Box::new(file) as _)
+            }
+            (Input::File(_), Some(file)) => Ok(Box::new(file)),
+            (Input::File(path), None) => File::open(path).map(|file| Box::new(file) as _),
+        };
+        let bytes = bytes.map_err(|why| unreadable(&input, &why))?;
+        Ok(Self {
+            lines: Lines::new(bytes),
+            folder: input.folder(),
+            input,
+            format,
+        })
+    }
+}
+
+fn read<'a>(
+    raw: &RawLine<'a>,
+    format: Format,
+    folder: &Path,
+    unknown: &mut dyn FnMut(&str),
+) -> jsonl::Read<'a> {
+    match (std::str::from_utf8(raw.bytes), format) {
+        (Ok(line), Format::Jsonl) => jsonl::read(line, raw.end, folder, unknown),
+        (Ok(line), Format::Urls) => (None, Ok(urls::read(line))),
+        (Err(why), Format::Jsonl | Format::Urls) => {
+            let at = why.valid_up_to() as u64 + 1;
+            let what = format!("invalid UTF-8 at byte {at} of the line");
+            (None, Err(Fault::new(at, what, "save the file as UTF-8")))
+        }
+    }
+}
+
+fn duplicate(job: &Job, first: ids::Line, here: ids::Line, names: &[Arc<str>]) -> Fault {
+    let id = job.id.as_deref().unwrap_or_default();
+    let lines = if first.input == here.input {
+        format!("lines {} and {}", first.number, here.number)
+    } else {
+        let name = usize::try_from(first.input).map_or("", |input| &names[input]);
+        format!("{name}:{} and {}", first.number, job.place)
+    };
+    Fault::new(
+        1,
+        format!("duplicate id {id:?} ({lines})"),
+        "give each job an id of its own, or none",
+    )
+}

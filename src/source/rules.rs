@@ -1,0 +1,231 @@
+//! The job that a line makes, by the rules of the command line. Floor 4: doors.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method};
+use url::{Position, Url};
+
+use super::draft::{Content, Draft, Fault};
+use super::hash;
+use super::spec::{Spec, UnitsRule};
+use super::target::{self, Base, NoTarget};
+use crate::error::Problem;
+use crate::estimate;
+use crate::job::{Headers, Job, Origin, Place, Target, Units, UnitsFrom};
+use crate::units::Cost;
+
+/// What the command line adds to every line.
+pub(super) struct Rules {
+    base: Option<Base>,
+    headers: Headers,
+    method: Option<Method>,
+    body: Option<Bytes>,
+    units: UnitsRule,
+    /// What the job before made of its URL: many inputs have one URL for all, and nearly all have few
+    /// origins. Reading a URL takes longer than reading the rest of a small job.
+    last: Option<(Box<str>, Target, Origin)>,
+}
+
+impl Rules {
+    /// A usage problem if the base URL is no `http` or `https` URL.
+    pub(super) fn new(spec: &Spec) -> Result<Self, Problem> {
+        let base = spec.base_url.clone().map(|url| {
+            let shown = url.scheme().to_owned();
+            Base::new(url).ok_or_else(|| {
+                Problem::usage(
+                    format!("scheme not supported: {shown:?}"),
+                    "write it as http://HOST or https://HOST",
+                )
+                .at("--base-url")
+            })
+        });
+        Ok(Self {
+            base: base.transpose()?,
+            headers: spec.headers.clone(),
+            method: spec.method.clone(),
+            body: spec.body.clone(),
+            units: spec.units,
+            last: None,
+        })
+    }
+
+    /// The job that a line makes.
+    pub(super) fn job(
+        &mut self,
+        place: Place,
+        id: Option<Box<str>>,
+        draft: Draft<'_>,
+    ) -> Result<Job, Fault> {
+        let (target, origin) = self
+            .target(&draft.url)
+            .map_err(|(what, mend)| Fault::new(draft.url_column, what, mend))?;
+        let body = draft.body.or_else(|| self.body.clone());
+        let by_body = if body.is_some() {
+            Method::POST
+        } else {
+            Method::GET
+        };
+        let method = draft.method.or_else(|| self.method.clone());
+        let method = method.unwrap_or(by_body);
+        let hash = hash::of_job(&method, &target.written, body.as_ref(), &draft.headers);
+        Ok(Job {
+            origin,
+            units: self.units_of(draft.units, body.as_ref()),
+            headers: self.with_own(draft.headers, draft.content),
+            place,
+            id,
+            method,
+            target,
+            body,
+            slots: Cost::ONE,
+            meta: draft.meta,
+            hash,
+        })
+    }
+
+    fn with_own(&self, mut own: Headers, content: Content) -> Headers {
+        let others = self.headers.0.iter().filter(|(name, _)| !own.has(name));
+        let others: Vec<_> = others.cloned().collect();
+        own.0.extend(others);
+        if content == Content::Json && !own.has(&CONTENT_TYPE) {
+            let json = HeaderValue::from_static("application/json");
+            own.0.push((CONTENT_TYPE, json));
+        }
+        own
+    }
+
+    fn target(&mut self, text: &str) -> Result<(Target, Origin), NoTarget> {
+        if let Some((last, target, origin)) = &self.last
+            && **last == *text
+        {
+            return Ok((target.clone(), origin.clone()));
+        }
+        let target = target::resolve(text, self.base.as_ref())?;
+        let name = origin_of(&target.url);
+        let origin = match &self.last {
+            Some((_, _, last)) if *last.0 == *name => last.clone(),
+            Some(_) | None => Origin(name.into()),
+        };
+        self.last = Some((text.into(), target.clone(), origin.clone()));
+        Ok((target, origin))
+    }
+
+    fn units_of(&self, said: Option<u64>, body: Option<&Bytes>) -> Option<Units> {
+        let (reserve, source) = match (self.units, said) {
+            (UnitsRule::Ignored, _) => return None,
+            (UnitsRule::Reserve, Some(units)) => (units, UnitsFrom::Job),
+            (UnitsRule::Reserve, None) => (
+                body.map_or(0, |body| estimate::units(body)),
+                UnitsFrom::Estimate,
+            ),
+        };
+        Some(Units { reserve, source })
+    }
+}
+
+/// Scheme, host and port, the last only if it is not the scheme's own.
+fn origin_of(url: &Url) -> Cow<'_, str> {
+    if url.username().is_empty() && url.password().is_none() {
+        Cow::Borrowed(&url[..Position::AfterPort])
+    } else {
+        Cow::Owned(url.origin().ascii_serialization())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderName;
+
+    use super::*;
+
+    fn job(spec: &Spec, draft: Draft<'_>) -> Job {
+        let place = Place {
+            file: "-".into(),
+            line: 1,
+        };
+        Rules::new(spec).unwrap().job(place, None, draft).unwrap()
+    }
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> Headers {
+        let pair = |(name, value): &(&'static str, &'static str)| {
+            (
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )
+        };
+        Headers(pairs.iter().map(pair).collect())
+    }
+
+    #[test]
+    fn a_header_of_the_command_line_does_not_change_the_hash() {
+        let spec = Spec {
+            headers: headers(&[("x-a", "1")]),
+            ..Spec::default()
+        };
+        let bare = job(&Spec::default(), Draft::of_url("http://h/", 1));
+        assert_eq!(job(&spec, Draft::of_url("http://h/", 1)).hash, bare.hash);
+    }
+
+    #[test]
+    fn an_own_header_wins_over_the_command_line() {
+        let spec = Spec {
+            headers: headers(&[("x-a", "line"), ("x-b", "line"), ("x-b", "again")]),
+            ..Spec::default()
+        };
+        let mut draft = Draft::of_url("http://h/", 1);
+        draft.headers = headers(&[("x-a", "own")]);
+        let wanted = headers(&[("x-a", "own"), ("x-b", "line"), ("x-b", "again")]);
+        assert!(job(&spec, draft).headers == wanted);
+    }
+
+    #[test]
+    fn the_command_line_gives_method_and_body_to_jobs_that_have_none() {
+        let with_body = Spec {
+            body: Some(Bytes::from_static(b"x")),
+            ..Spec::default()
+        };
+        let job_of = |spec: &Spec| job(spec, Draft::of_url("http://h/", 1));
+        assert_eq!(job_of(&with_body).method, Method::POST);
+        assert_eq!(job_of(&with_body).body.as_deref(), Some(&b"x"[..]));
+        let with_method = Spec {
+            method: Some(Method::PUT),
+            ..with_body
+        };
+        assert_eq!(job_of(&with_method).method, Method::PUT);
+        let mut draft = Draft::of_url("http://h/", 1);
+        draft.method = Some(Method::PATCH);
+        draft.body = Some(Bytes::from_static(b"own"));
+        let own = job(&with_method, draft);
+        assert_eq!(
+            (own.method, own.body.as_deref()),
+            (Method::PATCH, Some(&b"own"[..]))
+        );
+    }
+
+    #[test]
+    fn jobs_of_one_origin_share_its_name() {
+        let mut rules = Rules::new(&Spec::default()).unwrap();
+        let mut target = |url| rules.target(url).unwrap();
+        let (first, origin) = target("http://h/a");
+        assert_eq!(target("http://h/a"), (first, origin.clone()));
+        let (other, same) = target("http://h/b");
+        assert_eq!(other.url.path(), "/b");
+        assert!(std::sync::Arc::ptr_eq(&origin.0, &same.0));
+        assert_ne!(target("http://h:1/b").1, origin);
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port_without_credentials() {
+        let origin = |url| {
+            job(&Spec::default(), Draft::of_url(url, 1))
+                .origin
+                .to_string()
+        };
+        assert_eq!(origin("http://h:8080/a"), "http://h:8080");
+        assert_eq!(origin("http://u:canary@h:8080/a"), "http://h:8080");
+        assert_eq!(origin("HTTP://H:80/a"), "http://h");
+        assert_eq!(origin("https://[::1]/a?b#c"), "https://[::1]");
+    }
+}

@@ -1,0 +1,171 @@
+//! What to read, and what the command line adds to every job. Floor 4: doors.
+
+use std::fs::File;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Method;
+use url::Url;
+
+use crate::error::Problem;
+use crate::job::Headers;
+
+/// One input of jobs.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// A file, or anything else with a path.
+    File(PathBuf),
+    /// Standard input; shown as `-`.
+    Stdin,
+    /// Standard input, kept in a file without a name that ends with the last handle; shown as `-`.
+    Spooled(Arc<File>),
+}
+
+impl Input {
+    /// The name as given, `-` for standard input.
+    pub fn name(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Stdin | Self::Spooled(_) => "-".to_owned(),
+        }
+    }
+
+    /// Where a `body_file` of its jobs is looked for; empty for the working directory.
+    pub(super) fn folder(&self) -> PathBuf {
+        match self {
+            Self::File(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
+            Self::Stdin | Self::Spooled(_) => PathBuf::new(),
+        }
+    }
+}
+
+/// How the lines of an input are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A JSON object on each line.
+    Jsonl,
+    /// A URL on each line; `#` as the first character that is not blank makes a comment.
+    Urls,
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "jsonl" => Ok(Self::Jsonl),
+            "urls" => Ok(Self::Urls),
+            _ => Err("write jsonl or urls".to_owned()),
+        }
+    }
+}
+
+impl Format {
+    /// By the first line that is not blank: `{` opens a job, and what can open a URL or a comment is a
+    /// list of URLs. Anything else is what the file is called.
+    pub(super) fn guess(line: &[u8], input: &Input) -> Self {
+        let called_json = match input {
+            Input::File(path) => path.extension().is_some_and(|extension| {
+                ["json", "jsonl", "ndjson"]
+                    .iter()
+                    .any(|json| extension == *json)
+            }),
+            Input::Stdin | Input::Spooled(_) => false,
+        };
+        match line.trim_ascii_start().first() {
+            Some(b'{') => Self::Jsonl,
+            Some(b'#' | b'/' | b'?' | b'.') => Self::Urls,
+            Some(byte) if byte.is_ascii_alphanumeric() => Self::Urls,
+            Some(_) | None if called_json => Self::Jsonl,
+            Some(_) | None => Self::Urls,
+        }
+    }
+}
+
+/// Whether a limit counts units, so that each job has to reserve some.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum UnitsRule {
+    /// No limit counts units: jobs have none.
+    #[default]
+    Ignored,
+    /// Each job has units: its `tokens` (or `weight`), the sum of its `input_tokens` and
+    /// `output_tokens`, or an estimate by [`crate::estimate`].
+    ///
+    /// A first job with nothing to estimate (no body) is a usage problem; later ones reserve 0.
+    Reserve,
+}
+
+/// What to read, and what the command line adds to every job.
+#[derive(Debug, Clone, Default)]
+pub struct Spec {
+    /// Read one after the other; ids are unique across all.
+    pub inputs: Vec<Input>,
+    /// Of every input; by content, if not given.
+    pub format: Option<Format>,
+    /// What relative URLs are joined to: `http` or `https`.
+    ///
+    /// A path with a leading slash replaces the base's path; one without goes below it.
+    pub base_url: Option<Url>,
+    /// Added to each job, but for names that it sets itself.
+    pub headers: Headers,
+    /// Of jobs that name none.
+    pub method: Option<Method>,
+    /// Of jobs that have none.
+    pub body: Option<Bytes>,
+    /// Reading ends after so many lines that make a result, good or bad.
+    pub limit_jobs: Option<u64>,
+    /// Whether jobs reserve units.
+    pub units: UnitsRule,
+}
+
+/// The inputs that the arguments name: `-` is standard input, and so is no argument at all.
+///
+/// # Errors
+/// A usage problem if `-` stands there twice, or if there is no argument and standard input is a terminal.
+pub fn inputs(paths: &[PathBuf]) -> Result<Vec<Input>, Problem> {
+    let terminal = io::stdin().is_terminal();
+    if paths.is_empty() && terminal {
+        return Err(Problem::usage(
+            "no jobs: no file is named and standard input is a terminal",
+            "name a file of jobs, or pipe jobs in: echo http://127.0.0.1:8080/ | shaper run",
+        ));
+    }
+    if paths.is_empty() {
+        return Ok(vec![Input::Stdin]);
+    }
+    let is_stdin = |path: &&PathBuf| path.as_os_str() == "-";
+    if paths.iter().filter(is_stdin).count() > 1 {
+        return Err(Problem::usage(
+            "standard input is named twice",
+            "write - only once",
+        ));
+    }
+    let input = |path: &PathBuf| {
+        if is_stdin(&path) {
+            Input::Stdin
+        } else {
+            Input::File(path.clone())
+        }
+    };
+    Ok(paths.iter().map(input).collect())
+}
+
+/// The problem of inputs without a single job; see `--allow-empty`.
+pub fn empty(inputs: &[Input]) -> Problem {
+    let name = |input: &Input| match input {
+        Input::File(path) => path.display().to_string(),
+        Input::Stdin | Input::Spooled(_) => "standard input".to_owned(),
+    };
+    let names: Vec<String> = inputs.iter().take(3).map(name).collect();
+    let more = match inputs.len() {
+        0..=3 => String::new(),
+        count => format!(" and {} more", count - 3),
+    };
+    Problem::usage(
+        format!("no requests in {}{more}", names.join(", ")),
+        "give it a job, or say --allow-empty",
+    )
+}

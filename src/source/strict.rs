@@ -1,0 +1,75 @@
+//! `--strict`: every line is good, or nothing is sent. Floor 4: doors.
+
+use std::io;
+use std::sync::Arc;
+
+use super::{Input, Spec, open};
+use crate::error::{Exit, Problem};
+
+/// So many problems are listed; the rest are counted.
+const LISTED: usize = 20;
+
+/// Reads all that would be run. The spec of the same input, which can be read once more.
+///
+/// Standard input is kept in a file that has no name, so it is gone with the process, however that ends.
+///
+/// # Errors
+/// A usage problem with the first 20 bad lines and unknown fields, if there are any; or one that says why
+/// the input cannot be read or kept.
+pub fn check_strict(mut spec: Spec) -> Result<Spec, Problem> {
+    for input in &mut spec.inputs {
+        if matches!(input, Input::Stdin) {
+            let file = spool().map_err(|why| {
+                Problem::new(
+                    Exit::Usage,
+                    format!("standard input cannot be kept in a temporary file: {why}"),
+                    "make room there, set TMPDIR to another folder, or give a file",
+                )
+            })?;
+            *input = Input::Spooled(Arc::new(file));
+        }
+    }
+    let mut listed = Vec::new();
+    let mut count = 0;
+    let mut note = |text: String| {
+        count += 1;
+        if listed.len() < LISTED {
+            listed.push(text);
+        }
+    };
+    let mut source = open(&spec)?;
+    while let Some(line) = source.next() {
+        if let Err(bad) = line.map_err(|mut problem| {
+            problem.exit = Exit::Usage;
+            problem
+        })? {
+            note(bad.to_string());
+        }
+        source.notices().into_iter().for_each(&mut note);
+    }
+    match count {
+        0 => Ok(spec),
+        _ => Err(refusal(&listed, count)),
+    }
+}
+
+fn spool() -> io::Result<std::fs::File> {
+    let mut file = tempfile::tempfile()?;
+    io::copy(&mut io::stdin(), &mut file)?;
+    Ok(file)
+}
+
+fn refusal(listed: &[String], count: usize) -> Problem {
+    let more = match count - listed.len() {
+        0 => String::new(),
+        more => format!("\nand {more} more"),
+    };
+    let problems = if count == 1 { "problem" } else { "problems" };
+    Problem::usage(
+        format!(
+            "{count} {problems} in the input; nothing was sent\n{}{more}",
+            listed.join("\n")
+        ),
+        "mend these lines, or run without --strict",
+    )
+}

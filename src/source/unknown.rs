@@ -1,0 +1,87 @@
+//! Fields that no job has: told once each, with the field that was probably meant. Floor 4: doors.
+
+use std::collections::HashSet;
+
+/// From this similarity (Jaro-Winkler, 0 to 1) on a field is suggested; below it pairs have little in common.
+const SIMILAR: f64 = 0.8;
+
+/// So many names are told, so that memory stays bounded when every line brings another.
+const TOLD: usize = 100;
+
+/// The unknown fields so far.
+pub(super) struct Unknown {
+    seen: HashSet<String>,
+    notices: Vec<String>,
+}
+
+impl Unknown {
+    /// None met yet.
+    pub(super) fn new() -> Self {
+        Self {
+            seen: HashSet::new(),
+            notices: Vec::new(),
+        }
+    }
+
+    /// Notes a field that is none of `known`, met at `place` ("line 3").
+    pub(super) fn meet(&mut self, field: &str, known: &[&str], place: impl FnOnce() -> String) {
+        let shown: String = field.chars().take(64).collect();
+        if self.seen.len() > TOLD || self.seen.contains(&shown) {
+            return;
+        }
+        let notice = if self.seen.len() == TOLD {
+            format!("more than {TOLD} unknown fields; further ones are not told")
+        } else {
+            let lower = shown.to_lowercase();
+            let meant = known
+                .iter()
+                .map(|name| (strsim::jaro_winkler(&lower, name), name))
+                .filter(|(likeness, _)| *likeness >= SIMILAR)
+                .max_by(|(a, _), (b, _)| a.total_cmp(b));
+            let meant =
+                meant.map_or_else(String::new, |(_, name)| format!(", did you mean {name:?}?"));
+            format!("unknown field {shown:?} at {}{meant}", place())
+        };
+        self.seen.insert(shown);
+        self.notices.push(notice);
+    }
+
+    /// The notices since the last call.
+    pub(super) fn take(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notices)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(fields: &[&str]) -> Vec<String> {
+        let mut unknown = Unknown::new();
+        for (nth, field) in fields.iter().enumerate() {
+            unknown.meet(field, &["method", "url", "id"], || {
+                format!("line {}", nth + 1)
+            });
+        }
+        unknown.take()
+    }
+
+    #[test]
+    fn a_field_is_told_once_with_what_was_meant() {
+        assert_eq!(
+            told(&["metod", "metod", "URL", "colour"]),
+            [
+                "unknown field \"metod\" at line 1, did you mean \"method\"?",
+                "unknown field \"URL\" at line 3, did you mean \"url\"?",
+                "unknown field \"colour\" at line 4",
+            ]
+        );
+    }
+
+    #[test]
+    fn endless_new_fields_are_told_up_to_a_bound() {
+        let names: Vec<String> = (0..500).map(|n| format!("x{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(told(&names).len(), TOLD + 1);
+    }
+}
