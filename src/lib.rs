@@ -12,6 +12,7 @@ pub mod job;
 pub mod outcome;
 
 // Floor 3, rules: pure, told the time.
+pub mod engine;
 pub mod estimate;
 pub mod limit;
 pub mod metrics;
@@ -20,3 +21,6 @@ pub mod retry;
 
 // Floor 4, doors: what touches the world.
 pub mod source;
+
+// Floor 5, drive: what carries the engine through a run.
+pub mod drive;

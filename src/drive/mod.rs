@@ -1,0 +1,3 @@
+//! Drivers: they carry out what the engine asks for, and decide nothing. Floor 5: drive.
+
+pub mod simulated;

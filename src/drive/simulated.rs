@@ -1,0 +1,229 @@
+//! The simulated driver: a run in virtual time on a heap of events, exact to the nanosecond. Floor 5: drive.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::iter::Peekable;
+use std::time::{Duration, UNIX_EPOCH};
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+
+use crate::engine::{Action, End, Engine, Event, Grant, Rules, Ticket};
+use crate::job::{BadLine, Job};
+use crate::metrics::Summary;
+use crate::outcome::{Failure, Head, Outcome, Reply};
+use crate::units::Tick;
+
+/// A line of input, and the moment at which it can be read.
+pub type Line = (Tick, Result<Job, BadLine>);
+
+/// What answers in virtual time.
+pub trait Api {
+    /// How this try ends, and how long after its grant.
+    fn answer(&mut self, now: Tick, job: &Job, grant: &Grant)
+    -> (Duration, Result<Reply, Failure>);
+}
+
+impl<F: FnMut(Tick, &Job, &Grant) -> (Duration, Result<Reply, Failure>)> Api for F {
+    fn answer(
+        &mut self,
+        now: Tick,
+        job: &Job,
+        grant: &Grant,
+    ) -> (Duration, Result<Reply, Failure>) {
+        self(now, job, grant)
+    }
+}
+
+/// An answer of this status without headers or body. Its moment is set when it comes.
+pub fn reply(status: StatusCode) -> Reply {
+    let head = Head {
+        at: Tick::ZERO,
+        wall: UNIX_EPOCH,
+        status,
+        headers: HeaderMap::new(),
+    };
+    Reply {
+        head,
+        body: Bytes::new(),
+        used: None,
+    }
+}
+
+/// What a watcher is shown as it happens.
+#[derive(Debug)]
+pub enum Seen<'a> {
+    /// A try goes out.
+    Sent(Tick, &'a Job, &'a Grant),
+    /// A line has its result.
+    Done(Tick, &'a Outcome),
+}
+
+/// A run in virtual time.
+pub struct Simulation<'a, I: Iterator<Item = Line>> {
+    engine: Engine,
+    lines: Peekable<I>,
+    api: &'a mut dyn Api,
+    watch: &'a mut dyn FnMut(Seen<'_>),
+    now: Tick,
+    /// Lines asked for and not yet read.
+    asked: usize,
+    input_ended: bool,
+    heap: BinaryHeap<Reverse<Due>>,
+    /// Tells apart what is due at the same moment: first in, first out.
+    count: u64,
+    end: Option<End>,
+}
+
+/// An answer on its way.
+struct Due {
+    at: Tick,
+    count: u64,
+    ticket: Ticket,
+    end: Box<Result<Reply, Failure>>,
+}
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Self) -> bool {
+        self.count == other.count
+    }
+}
+
+impl Eq for Due {}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.count).cmp(&(other.at, other.count))
+    }
+}
+
+impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
+    /// A run of `lines`, in the order of their moments, under `rules`.
+    pub fn new(
+        rules: Rules,
+        lines: I,
+        api: &'a mut dyn Api,
+        watch: &'a mut dyn FnMut(Seen<'_>),
+    ) -> Self {
+        Self {
+            engine: Engine::new(rules),
+            lines: lines.peekable(),
+            api,
+            watch,
+            now: Tick::ZERO,
+            asked: 0,
+            input_ended: false,
+            heap: BinaryHeap::new(),
+            count: 0,
+            end: None,
+        }
+    }
+
+    /// Runs to the end.
+    pub fn run(mut self) -> (Summary, End) {
+        let mut next = Some(self.now);
+        loop {
+            if let Some(end) = self.end {
+                return (self.engine.close(self.now), end);
+            }
+            let due = self.heap.peek().map(|Reverse(due)| due.at);
+            let line = (self.asked > 0)
+                .then(|| self.lines.peek().map(|&(at, _)| at))
+                .flatten();
+            let ends = self.asked > 0 && !self.input_ended && line.is_none();
+            let wake = [next, due, line].into_iter().flatten().min();
+            let now = if ends { Some(self.now) } else { wake };
+            let now = now.expect("a run that is not over waits for something");
+            self.now = self.now.max(now);
+            self.answers();
+            next = self.turn();
+        }
+    }
+
+    /// Everything that is due now: answers before arrivals.
+    fn answers(&mut self) {
+        while self
+            .heap
+            .peek()
+            .is_some_and(|Reverse(due)| due.at <= self.now)
+        {
+            let Reverse(due) = self.heap.pop().expect("it was just seen");
+            let mut end = due.end;
+            if let Ok(reply) = end.as_mut() {
+                reply.head.at = due.at;
+                self.tell(Event::Answered(due.ticket, Box::new(reply.head.clone())));
+            }
+            self.tell(Event::Ended(due.ticket, due.at, end));
+        }
+        self.read();
+    }
+
+    fn read(&mut self) {
+        while self.asked > 0 && self.lines.peek().is_some_and(|&(at, _)| at <= self.now) {
+            let (ready_at, line) = self.lines.next().expect("it was just seen");
+            self.asked -= 1;
+            self.tell(Event::Read(Box::new(line), ready_at));
+        }
+        if self.asked > 0 && !self.input_ended && self.lines.peek().is_none() {
+            self.input_ended = true;
+            self.asked = 0;
+            self.tell(Event::InputEnded(Ok(())));
+        }
+    }
+
+    /// Decides and carries out until nothing more happens at this moment.
+    fn turn(&mut self) -> Option<Tick> {
+        loop {
+            let mut actions = Vec::new();
+            let next = self.engine.decide(self.now, &mut actions);
+            let asked = actions
+                .iter()
+                .any(|action| matches!(action, Action::Read(_) | Action::Stop(_)));
+            for action in actions {
+                self.carry_out(action);
+            }
+            if !asked || self.end.is_some() {
+                return next;
+            }
+            self.read();
+        }
+    }
+
+    fn tell(&mut self, event: Event) {
+        let mut actions = Vec::new();
+        self.engine.tell(self.now, event, &mut actions);
+        for action in actions {
+            self.carry_out(action);
+        }
+    }
+
+    fn carry_out(&mut self, action: Action) {
+        match action {
+            Action::Read(lines) => self.asked += lines,
+            Action::Send(ticket, job, grant) => {
+                (self.watch)(Seen::Sent(self.now, &job, &grant));
+                self.tell(Event::Sent(ticket, self.now));
+                let (after, end) = self.api.answer(self.now, &job, &grant);
+                let at = self.now.after(after);
+                self.count += 1;
+                self.heap.push(Reverse(Due {
+                    at,
+                    count: self.count,
+                    ticket,
+                    end: Box::new(end),
+                }));
+            }
+            Action::Record(ticket, outcome) => {
+                (self.watch)(Seen::Done(self.now, &outcome));
+                self.tell(Event::Recorded(ticket));
+            }
+            Action::Stop(end) => self.end = Some(end),
+        }
+    }
+}

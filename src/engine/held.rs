@@ -1,0 +1,191 @@
+//! The lines that the engine holds, and how far each has come. Floor 3: rules.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::gate::Holds;
+use super::lanes::LaneId;
+use super::talk::Ticket;
+use crate::job::Job;
+use crate::metrics::Owner;
+use crate::outcome::{Status, Try, UnitsSpent};
+use crate::units::Tick;
+
+/// A line from its reading until its result is in the file.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// Its position in the input.
+    pub(super) seq: u64,
+    size: u64,
+    pub(super) phase: Phase,
+    /// What its try has taken.
+    pub(super) holds: Holds,
+    /// What is still to do; `None` once it is to be recorded.
+    pub(super) work: Option<Box<Work>>,
+    /// Its lane; `None` for a line that never had one.
+    pub(super) lane: Option<LaneId>,
+}
+
+/// How far a line has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// In its lane.
+    Waiting,
+    /// Before its next try.
+    Resting,
+    /// In flight.
+    Flying,
+    /// Being written.
+    Recording(Status),
+}
+
+/// A job on its way to its result.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) job: Arc<Job>,
+    /// By the schedule; `None`: when it is granted.
+    pub(super) due: Option<Tick>,
+    /// It could not go before: read, or back from rest.
+    pub(super) could_go: Tick,
+    /// When it first stood at the head of its lane.
+    pub(super) head_at: Option<Tick>,
+    /// Since when it waits now: at the head of its lane, or back from rest.
+    pub(super) waits_since: Option<Tick>,
+    /// What last held it.
+    pub(super) blocker: Option<Owner>,
+    pub(super) waits: Vec<(Owner, Duration)>,
+    pub(super) tries: Vec<Try>,
+    pub(super) last_rest: Duration,
+    pub(super) spent: UnitsSpent,
+}
+
+impl Work {
+    pub(super) fn new(job: Job, due: Option<Tick>, now: Tick) -> Self {
+        Self {
+            job: Arc::new(job),
+            due,
+            could_go: now,
+            head_at: None,
+            waits_since: None,
+            blocker: None,
+            waits: Vec::new(),
+            tries: Vec::new(),
+            last_rest: Duration::ZERO,
+            spent: UnitsSpent::default(),
+        }
+    }
+
+    /// The try that is in flight.
+    pub(super) fn current(&mut self) -> &mut Try {
+        self.tries.last_mut().expect(ONE_ANSWER)
+    }
+
+    /// First send minus head of its lane; `None` if it was never sent.
+    pub(super) fn queue(&self) -> Option<Duration> {
+        let sent = self.tries.iter().find_map(|one| one.sent)?;
+        Some(sent.since(self.head_at?))
+    }
+}
+
+/// Why every ticket that comes in is known: each ask is answered exactly once.
+const ONE_ANSWER: &str = "each ask has exactly one answer";
+
+/// Everything that is held, by ticket.
+#[derive(Debug, Default)]
+pub(super) struct Roll {
+    places: Vec<Option<Held>>,
+    free: Vec<Ticket>,
+    len: usize,
+    bytes: u64,
+    largest: u64,
+}
+
+impl Roll {
+    /// How many lines are held.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Their bytes, roughly.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The bytes of the largest line so far.
+    pub(super) fn largest(&self) -> u64 {
+        self.largest
+    }
+
+    /// Holds one more line.
+    pub(super) fn add(&mut self, seq: u64, size: u64) -> Ticket {
+        self.len += 1;
+        self.bytes += size;
+        self.largest = self.largest.max(size);
+        let phase = Phase::Waiting;
+        let held = Some(Held {
+            seq,
+            size,
+            phase,
+            holds: Holds::default(),
+            work: None,
+            lane: None,
+        });
+        if let Some(ticket) = self.free.pop() {
+            self.places[ticket.0 as usize] = held;
+            return ticket;
+        }
+        self.places.push(held);
+        ticket_of(self.places.len() - 1)
+    }
+
+    /// Holds it no longer. Returns its lane.
+    pub(super) fn remove(&mut self, ticket: Ticket) -> Option<LaneId> {
+        let held = self.places[ticket.0 as usize].take().expect(ONE_ANSWER);
+        self.free.push(ticket);
+        self.len -= 1;
+        self.bytes -= held.size;
+        held.lane
+    }
+
+    /// A line that is held.
+    pub(super) fn get(&mut self, ticket: Ticket) -> &mut Held {
+        self.places[ticket.0 as usize].as_mut().expect(ONE_ANSWER)
+    }
+
+    /// A job that is not yet to be recorded.
+    pub(super) fn work(&mut self, ticket: Ticket) -> &mut Work {
+        self.get(ticket).work.as_mut().expect(ONE_ANSWER)
+    }
+
+    /// The line at this position of the input.
+    pub(super) fn find(&self, seq: u64) -> Option<Ticket> {
+        let own = |held: &Option<Held>| held.as_ref().is_some_and(|held| held.seq == seq);
+        self.places.iter().position(own).map(ticket_of)
+    }
+
+    /// Every job that waits or rests.
+    pub(super) fn grounded(&self) -> Vec<Ticket> {
+        let grounded = |held: &Held| match held.phase {
+            Phase::Waiting | Phase::Resting => true,
+            Phase::Flying | Phase::Recording(_) => false,
+        };
+        let places = self.places.iter().enumerate();
+        places
+            .filter(|(_, held)| held.as_ref().is_some_and(grounded))
+            .map(|(place, _)| ticket_of(place))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+impl Roll {
+    /// Lines that are held and their bytes, counted one by one.
+    pub(super) fn recount(&self) -> (usize, u64) {
+        let held = || self.places.iter().flatten();
+        (held().count(), held().map(|held| held.size).sum())
+    }
+}
+
+fn ticket_of(place: usize) -> Ticket {
+    Ticket(u32::try_from(place).expect("the look-ahead bounds what is held"))
+}

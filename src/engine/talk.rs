@@ -1,0 +1,90 @@
+//! What the world and the engine say to each other. Floor 3: rules.
+
+use std::sync::Arc;
+
+use crate::error::Problem;
+use crate::job::{BadLine, Job};
+use crate::outcome::{Failure, Head, Outcome, Reply};
+use crate::units::Tick;
+
+/// A job that the engine holds: from its [`Event::Read`] until its [`Event::Recorded`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub(super) u32);
+
+impl Ticket {
+    /// The ticket of that number, for doors that are used without an engine.
+    pub fn numbered(number: u32) -> Self {
+        Self(number)
+    }
+}
+
+/// What the world tells the engine. Every ask gets exactly one answer, failed and timed-out ones too.
+#[derive(Debug)]
+pub enum Event {
+    /// A line, good or bad, and the moment at which the input had it ready.
+    Read(Box<Result<Job, BadLine>>, Tick),
+    /// There are no more lines; the problem, if reading broke.
+    InputEnded(Result<(), Problem>),
+    /// A try was handed over to be written at this moment: sliding windows charge it.
+    Sent(Ticket, Tick),
+    /// The head of an answer came: pauses count from its moment.
+    Answered(Ticket, Box<Head>),
+    /// The last byte, or the failure, at this moment.
+    Ended(Ticket, Tick, Box<Result<Reply, Failure>>),
+    /// The line of this job is in the file: only now is its slot free.
+    Recorded(Ticket),
+    /// Results can no longer be written.
+    SinkLost(Problem),
+    /// The job at this position of the input is withdrawn, if it still waits.
+    Cancel(u64),
+    /// The user or the system wants the run to end; the engine counts them.
+    Signal(Signal),
+}
+
+/// Signals that end a run: the first drains, the second stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    /// Ctrl-C.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+}
+
+/// What the engine asks of the world.
+#[derive(Debug)]
+pub enum Action {
+    /// Take so many more lines from the input. The only way input is pulled.
+    Read(usize),
+    /// Send this job now.
+    Send(Ticket, Arc<Job>, Grant),
+    /// Write this result.
+    Record(Ticket, Box<Outcome>),
+    /// The run is over.
+    Stop(End),
+}
+
+/// The permission for one try: all limits and a slot, at one instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grant {
+    /// When this try should have gone.
+    pub due: Tick,
+    /// The moment that the limits were charged for: now, or at most the slack before it.
+    pub charged_at: Tick,
+    /// 1 for the first try.
+    pub attempt: u32,
+    /// When the try has to be over.
+    pub give_up_at: Tick,
+}
+
+/// Why the run is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// Every line has its result.
+    Finished,
+    /// Reading broke; every line that was read has its result.
+    InputLost(Problem),
+    /// Results could not be written.
+    SinkLost(Problem),
+    /// A signal; what was in flight is finished unless a second one came.
+    Signalled(Signal),
+}

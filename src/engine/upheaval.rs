@@ -1,0 +1,448 @@
+//! Random worlds against the engine: whatever happens, its counts add up and every run ends. Floor 3: rules.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, UNIX_EPOCH};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+
+use super::*;
+use crate::dice::{STEP, mix};
+use crate::error::Exit;
+use crate::job::{JobHash, Origin, Place, Target, Units, UnitsFrom};
+use crate::limit::Setting;
+use crate::outcome::Reached;
+use crate::retry::{Backoff, Jitter};
+use crate::units::Cost;
+
+/// The same seed gives the same world.
+struct Dice(u64);
+
+impl Dice {
+    /// A number below `sides`.
+    fn below(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(STEP);
+        mix(self.0) % sides
+    }
+
+    fn once_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+
+    fn pick<T: Copy>(&mut self, all: &[T]) -> T {
+        all[usize::try_from(self.below(all.len() as u64)).unwrap()]
+    }
+}
+
+/// A try in flight, as the world sees it.
+struct Flight {
+    seq: u64,
+    slots: u64,
+    sent: bool,
+    head: Option<Head>,
+}
+
+/// What the world believes of the engine.
+struct World {
+    dice: Dice,
+    engine: Engine,
+    now: Tick,
+    /// Lines that the input still has.
+    stock: u64,
+    read: u64,
+    asked: usize,
+    input_open: bool,
+    signals: u32,
+    /// Waiting or resting.
+    grounded: BTreeSet<u64>,
+    flying: BTreeMap<Ticket, Flight>,
+    recording: BTreeMap<Ticket, (u64, u64)>,
+    recorded: BTreeSet<u64>,
+    withdrawn: BTreeSet<u64>,
+    end: Option<End>,
+}
+
+fn rules(dice: &mut Dice) -> Rules {
+    let texts = [
+        "50/s",
+        "20/s burst=3",
+        "9/250ms window",
+        "6/300ms fixed",
+        "tokens 90/s burst=12",
+        "tokens 30/200ms window",
+    ];
+    let texts: Vec<&str> = texts.into_iter().filter(|_| dice.once_in(3)).collect();
+    Rules {
+        slots: Cost::new(dice.below(6)),
+        limits: texts.iter().map(|text| text.parse().unwrap()).collect(),
+        setting: Setting::VIRTUAL,
+        retry: Policy {
+            backoff: Backoff {
+                min: Duration::from_millis(1),
+                max: Duration::from_millis(80),
+            },
+            jitter: dice.pick(&[Jitter::None, Jitter::Full, Jitter::Decorrelated]),
+            ..Policy::default()
+        },
+        slack: Duration::from_millis(dice.below(3)),
+        timeout: Duration::from_secs(30),
+        look_ahead: LookAhead {
+            jobs: usize::try_from(1 + dice.below(40)).unwrap(),
+            bytes: 1 + dice.below(30_000),
+        },
+    }
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut dice = Dice(seed);
+        Self {
+            engine: Engine::new(rules(&mut dice)),
+            stock: dice.below(120),
+            dice,
+            now: Tick::ZERO,
+            read: 0,
+            asked: 0,
+            input_open: true,
+            signals: 0,
+            grounded: BTreeSet::new(),
+            flying: BTreeMap::new(),
+            recording: BTreeMap::new(),
+            recorded: BTreeSet::new(),
+            withdrawn: BTreeSet::new(),
+            end: None,
+        }
+    }
+
+    fn line(&mut self) -> Result<Job, BadLine> {
+        let dice = &mut self.dice;
+        let place = Place {
+            file: "jobs".into(),
+            line: self.read,
+        };
+        if dice.once_in(9) {
+            return Err(BadLine {
+                place,
+                column: 1,
+                what: "empty".to_owned(),
+                mend: "write a job".to_owned(),
+                id: None,
+                hash: JobHash(self.read),
+            });
+        }
+        let written = format!("http://host{}/", dice.below(4));
+        let target = Target {
+            url: written.parse().unwrap(),
+            written: written.as_str().into(),
+        };
+        Ok(Job {
+            method: dice.pick(&[&Method::GET, &Method::POST]).clone(),
+            body: Some(Bytes::from(vec![
+                0;
+                usize::try_from(dice.below(2_000)).unwrap()
+            ])),
+            units: (!dice.once_in(4)).then(|| Units {
+                reserve: dice.below(14),
+                source: UnitsFrom::Job,
+            }),
+            slots: Cost::new(1 + dice.below(3)).unwrap(),
+            ..Job::get(place, target, Origin(written.into()))
+        })
+    }
+
+    fn tell(&mut self, event: Event) {
+        let mut actions = Vec::new();
+        self.engine.tell(self.now, event, &mut actions);
+        let allowed = |action: &Action| matches!(action, Action::Record(..) | Action::Stop(_));
+        assert!(actions.iter().all(allowed), "tell asks for {actions:?}");
+        self.carry_out(actions);
+    }
+
+    fn carry_out(&mut self, actions: Vec<Action>) {
+        for action in actions {
+            assert_eq!(self.end, None, "after the end: {action:?}");
+            match action {
+                Action::Read(lines) => {
+                    assert!(lines > 0 && self.input_open && self.signals == 0);
+                    self.asked += lines;
+                    let held = self.grounded.len() + self.flying.len() + self.recording.len();
+                    let (wanted, bounds) = (self.engine.wanted, self.engine.rules.look_ahead);
+                    assert!(
+                        held + self.asked <= bounds.jobs,
+                        "{held} held, {lines} more"
+                    );
+                    assert!(
+                        self.asked <= wanted,
+                        "{} asked, {wanted} wanted",
+                        self.asked
+                    );
+                    assert!(self.engine.roll.bytes() < bounds.bytes, "bytes are full");
+                }
+                Action::Send(ticket, job, grant) => {
+                    let (seq, slots) = (job.place.line, job.slots.get());
+                    assert!(
+                        self.grounded.remove(&seq),
+                        "{seq} is sent and does not wait"
+                    );
+                    let slack = self.engine.rules.slack;
+                    assert!(grant.charged_at <= self.now);
+                    assert!(grant.charged_at >= self.now.before(slack));
+                    assert!(!self.recording.contains_key(&ticket));
+                    let flight = Flight {
+                        seq,
+                        slots,
+                        sent: false,
+                        head: None,
+                    };
+                    assert!(self.flying.insert(ticket, flight).is_none());
+                }
+                Action::Record(ticket, outcome) => {
+                    let seq = outcome.seq;
+                    let slots = match self.flying.remove(&ticket) {
+                        Some(flight) => flight.slots,
+                        None => 0,
+                    };
+                    let twice = self.recorded.contains(&seq);
+                    assert!(!twice && !self.withdrawn.contains(&seq), "{seq} again");
+                    assert!(!self.grounded.contains(&seq), "{seq} still waits");
+                    let gone = self.recording.insert(ticket, (seq, slots));
+                    assert!(gone.is_none(), "two lines are written under one ticket");
+                }
+                Action::Stop(end) => self.end = Some(end),
+            }
+        }
+    }
+
+    /// One line, or the end of the input.
+    fn read(&mut self) {
+        if self.stock == 0 {
+            self.input_open = false;
+            self.asked = 0;
+            let lost = Problem::new(Exit::SomeFailed, "cable cut", "mend it");
+            let how = if self.dice.once_in(4) {
+                Err(lost)
+            } else {
+                Ok(())
+            };
+            return self.tell(Event::InputEnded(how));
+        }
+        self.stock -= 1;
+        self.asked -= 1;
+        let (seq, line) = (self.read, self.line());
+        let grounds = line
+            .as_ref()
+            .is_ok_and(|job| self.engine.gate.refuses(job).is_none());
+        self.read += 1;
+        if self.signals > 0 {
+            self.withdrawn.insert(seq);
+        } else if grounds {
+            self.grounded.insert(seq);
+        }
+        self.tell(Event::Read(Box::new(line), self.now));
+    }
+
+    /// Something becomes of a try.
+    fn fly(&mut self, ticket: Ticket) {
+        let (at, choice) = (self.now, self.dice.below(8));
+        let wait = self.dice.pick(&["", "0.02", "0.1", "nonsense"]);
+        let status = self.dice.pick(&[200, 200, 200, 404, 429, 503]);
+        let flight = self.flying.get_mut(&ticket).unwrap();
+        let fail = |kind, reached| {
+            Err(Failure {
+                kind,
+                reached,
+                message: String::new(),
+            })
+        };
+        let end = match (&flight.head, flight.sent, choice) {
+            (None, false, 0) => fail(FailureKind::Dns, Reached::NotSent),
+            (None, _, 1) => fail(FailureKind::Connect, Reached::NotSent),
+            (None, false, _) => {
+                flight.sent = true;
+                return self.tell(Event::Sent(ticket, at));
+            }
+            (None, true, 0) => fail(FailureKind::Timeout, Reached::Sent),
+            (None, true, _) => {
+                let mut headers = HeaderMap::new();
+                headers.insert("retry-after", HeaderValue::from_static(wait));
+                let head = Head {
+                    at,
+                    wall: UNIX_EPOCH,
+                    status: StatusCode::from_u16(status).unwrap(),
+                    headers,
+                };
+                flight.head = Some(head.clone());
+                return self.tell(Event::Answered(ticket, Box::new(head)));
+            }
+            (Some(_), _, 0) => fail(FailureKind::IncompleteBody, Reached::Answered),
+            (Some(head), _, _) => Ok(Reply {
+                head: head.clone(),
+                body: Bytes::new(),
+                used: [None, Some(0), Some(u64::MAX), Some(3)]
+                    [usize::try_from(choice % 4).unwrap()],
+            }),
+        };
+        let seq = flight.seq;
+        self.tell(Event::Ended(ticket, at, Box::new(end)));
+        // Not recorded: it rests, or there is no time left to.
+        if self.flying.remove(&ticket).is_some() {
+            let place = match self.signals {
+                0 => &mut self.grounded,
+                _ => &mut self.withdrawn,
+            };
+            place.insert(seq);
+        }
+    }
+
+    fn recorded(&mut self, ticket: Ticket) {
+        let (seq, _) = self.recording.remove(&ticket).unwrap();
+        assert!(self.recorded.insert(seq));
+        self.tell(Event::Recorded(ticket));
+    }
+
+    fn cancel(&mut self) {
+        let seq = self.dice.below(self.read + 1);
+        if self.grounded.remove(&seq) {
+            self.withdrawn.insert(seq);
+        }
+        self.tell(Event::Cancel(seq));
+    }
+
+    fn signal(&mut self) {
+        self.signals += 1;
+        self.withdrawn.append(&mut self.grounded);
+        self.tell(Event::Signal(Signal::Interrupt));
+    }
+
+    /// A few things happen, chosen by the dice; `rare` ones only in the first part of a run.
+    fn happen(&mut self, rare: bool) {
+        for _ in 0..=self.dice.below(12) {
+            if self.end.is_some() {
+                return;
+            }
+            let flying: Vec<Ticket> = self.flying.keys().copied().collect();
+            let recording: Vec<Ticket> = self.recording.keys().copied().collect();
+            match self.dice.below(if rare { 400 } else { 390 }) {
+                0..130 if self.asked > 0 && self.input_open => self.read(),
+                130..260 if !flying.is_empty() => {
+                    let ticket = self.dice.pick(&flying);
+                    self.fly(ticket);
+                }
+                260..390 if !recording.is_empty() => {
+                    let ticket = self.dice.pick(&recording);
+                    self.recorded(ticket);
+                }
+                390..396 => self.cancel(),
+                396 if self.input_open => {
+                    self.stock = 0;
+                    self.read();
+                }
+                397 => self.signal(),
+                398 if self.dice.once_in(2) => {
+                    self.tell(Event::SinkLost(Problem::new(Exit::Unwritten, "full", "")));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Decides; returns when to come back.
+    fn decide(&mut self) -> Option<Tick> {
+        let mut actions = Vec::new();
+        let next = self.engine.decide(self.now, &mut actions);
+        self.carry_out(actions);
+        if self.end.is_none() {
+            assert!(next.is_none_or(|next| next > self.now), "{next:?} is past");
+            self.counts_add_up();
+        }
+        next
+    }
+
+    fn counts_add_up(&mut self) {
+        let engine = &self.engine;
+        let (flying, grounded) = (self.flying.len(), self.grounded.len());
+        assert_eq!(engine.load(), (flying, grounded), "in flight, waiting");
+        assert_eq!(engine.is_idle(), flying + self.recording.len() == 0);
+        assert_eq!(engine.asked, self.asked, "asked");
+        let counts = engine.counts();
+        assert_eq!(
+            (counts.read, counts.done()),
+            (self.read, self.recorded.len() as u64)
+        );
+        let held = flying + grounded + self.recording.len();
+        assert_eq!(
+            (engine.roll.len(), engine.roll.bytes()),
+            engine.roll.recount()
+        );
+        assert_eq!(engine.roll.len(), held, "held");
+        let lanes = &engine.lanes;
+        assert_eq!((lanes.waiting(), lanes.waiting_open()), lanes.recount());
+        let members = held
+            - self
+                .recording
+                .values()
+                .filter(|(_, slots)| *slots == 0)
+                .count();
+        assert_eq!(lanes.members(), members, "members of lanes");
+        if let Some(slots) = engine.rules.slots {
+            let flights = self.flying.values().map(|flight| flight.slots);
+            let written = self.recording.values().map(|(_, slots)| *slots);
+            let taken: u64 = flights.chain(written).sum();
+            assert_eq!(self.engine.gate.slots_taken(slots), taken, "slots");
+            assert!(taken <= slots.get());
+        }
+    }
+
+    /// To the end of the run: time passes, and everything asked for is answered.
+    fn run(mut self) {
+        for turn in 0.. {
+            assert!(turn < 20_000, "the run does not end");
+            let next = self.decide();
+            if self.end.is_some() {
+                break;
+            }
+            let pending = self.flying.len() + self.recording.len();
+            let comes = pending > 0 || (self.asked > 0 && self.input_open);
+            assert!(comes || next.is_some(), "the run waits for nothing");
+            let pause = self
+                .now
+                .after(Duration::from_micros(self.dice.below(30_000)));
+            self.now = match next {
+                Some(next) if self.dice.once_in(2) || !comes => next.min(pause.max(next)),
+                Some(_) | None => pause,
+            };
+            self.happen(turn < 200);
+        }
+        let end = self.end.clone().unwrap();
+        match &end {
+            End::Finished | End::InputLost(_) => {
+                assert_eq!(
+                    self.read,
+                    (self.recorded.len() + self.withdrawn.len()) as u64
+                );
+                assert!(!self.input_open && self.engine.roll.len() == 0);
+            }
+            End::Signalled(_) if self.signals == 1 => {
+                assert!(self.flying.is_empty() && self.recording.is_empty());
+                assert_eq!(self.engine.roll.len(), 0);
+            }
+            End::Signalled(_) | End::SinkLost(_) => {}
+        }
+        // What comes after the end is of no consequence.
+        for ticket in self.recording.keys().copied().collect::<Vec<_>>() {
+            self.tell(Event::Recorded(ticket));
+        }
+        assert_eq!(self.decide(), None);
+        let counts = self.engine.close(self.now).counts;
+        assert_eq!(counts.read, counts.done() + counts.cancelled);
+        assert_eq!(counts.done(), self.recorded.len() as u64, "{end:?}");
+    }
+}
+
+#[test]
+fn counts_add_up_every_ask_is_answered_and_every_run_ends_whatever_happens() {
+    for seed in 0..500 {
+        let run = std::panic::catch_unwind(|| World::new(seed).run());
+        assert!(run.is_ok(), "seed {seed}, see above");
+    }
+}

@@ -1,0 +1,274 @@
+//! The normative vectors: exact moments of admission, replayed event by event.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use http::{HeaderValue, StatusCode};
+use serde_json::{Value, json};
+use shaper::drive::simulated;
+use shaper::engine::{Action, Engine, Event, Grant, Ticket};
+use shaper::job::Job;
+use shaper::limit::{Counts, Kind, Spec};
+use shaper::outcome::Reply;
+use shaper::retry::Backoff;
+use shaper::units::{Cost, Rate, Tick};
+
+use super::{SECOND, job, rules};
+
+/// Id, attempt, moment.
+type Admit = (u64, u32, u64);
+
+#[test]
+fn every_normative_vector_is_met_to_the_nanosecond() {
+    for name in [
+        "tb_burst_then_pace",
+        "tb_cold_start",
+        "tb_weighted_fifo",
+        "tb_idle_cap",
+        "tb_third_ns_rounding",
+        "tb_third_cap2_no_drift",
+        "gcra_third_ns_rounding",
+        "gcra_burst_weighted",
+        "gcra_trickle_then_burst",
+        "log_boundary",
+        "log_weighted",
+        "fixed_epoch_2x",
+        "fixed_refund_expired",
+        "semaphore_fifo_weighted",
+        "stacked_no_partial",
+        "tpm_reserve_refund",
+        "tpm_underestimate_debt",
+        "cancel_head",
+        "retry_reenters",
+        "retry_after_blocks_key",
+        "mega_rate_no_drift",
+    ] {
+        let vector = vector(name);
+        let expected: Vec<Admit> = list(&vector["admits"])
+            .iter()
+            .map(|admit| {
+                let attempt = u32::try_from(admit["attempt"].as_u64().unwrap()).unwrap();
+                (
+                    admit["id"].as_u64().unwrap(),
+                    attempt,
+                    admit["t"].as_u64().unwrap(),
+                )
+            })
+            .collect();
+        let mut admitted = Replay::new(&vector).run();
+        if name == "mega_rate_no_drift" {
+            assert_eq!(admitted.len(), 5000);
+            admitted.retain(|(id, ..)| expected.iter().any(|(own, ..)| own == id));
+        }
+        assert_eq!(admitted, expected, "{name}");
+    }
+}
+
+fn vector(name: &str) -> Value {
+    let text = include_str!("../../fixtures/vectors/limits.json");
+    let all: Value = serde_json::from_str(text).unwrap();
+    list(&all["scenarios"])
+        .iter()
+        .find(|one| one["name"] == name)
+        .unwrap()
+        .clone()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The limiters of a vector as rules of the engine.
+#[derive(Default)]
+struct Limiters {
+    slots: Option<u64>,
+    /// The name under which requests cost slots.
+    slot_name: String,
+    limits: Vec<Spec>,
+    /// The name under which requests cost units.
+    unit_name: Option<String>,
+}
+
+impl Limiters {
+    fn of(vector: &Value, requests: &[Value]) -> Self {
+        let mut limiters = Self::default();
+        for (name, spec) in vector["limiters"].as_object().unwrap() {
+            if spec["kind"] == "semaphore" {
+                limiters.slots = spec["permits"].as_u64();
+                limiters.slot_name.clone_from(name);
+                continue;
+            }
+            let weighted = requests.iter().any(|request| {
+                request["cost"][name].as_u64().unwrap_or(1) != 1
+                    || request["actual"].get(name).is_some()
+            });
+            let counts = if weighted {
+                Counts::Units
+            } else {
+                Counts::Requests
+            };
+            limiters.limits.push(limit(spec, counts));
+            if weighted {
+                assert!(
+                    limiters.unit_name.replace(name.clone()).is_none(),
+                    "one weighted limit at most"
+                );
+            }
+        }
+        limiters
+    }
+}
+
+fn limit(spec: &Value, counts: Counts) -> Spec {
+    let number = |key: &str| spec[key].as_u64();
+    let period = Duration::from_nanos(number("period").unwrap());
+    let rate = Rate::new(number("limit").unwrap(), period).unwrap();
+    let capacity = number("cap")
+        .or(number("burst"))
+        .unwrap_or(rate.count.get());
+    let mut limit = Spec::bucket("l", counts, rate, Cost::new(capacity).unwrap());
+    limit.start = number("initial").unwrap_or(capacity);
+    limit.kind = match spec["kind"].as_str().unwrap() {
+        "token_bucket" | "gcra" => Kind::Bucket,
+        "sliding_log" => Kind::Window,
+        "fixed_window" => Kind::Fixed,
+        other => panic!("{other} is not tried here"),
+    };
+    limit
+}
+
+/// Drives the engine through a vector: cancels, answers, arrivals, admissions, at each instant.
+struct Replay {
+    engine: Engine,
+    unit_name: Option<String>,
+    requests: BTreeMap<u64, Value>,
+    arrivals: BTreeMap<u64, Vec<Job>>,
+    cancels: BTreeMap<u64, u64>,
+    answers: BTreeMap<(u64, usize), (Ticket, Reply)>,
+    moments: BTreeSet<u64>,
+    admitted: Vec<Admit>,
+}
+
+impl Replay {
+    fn new(vector: &Value) -> Self {
+        let mut requests = list(&vector["requests"]).to_vec();
+        if requests.is_empty() {
+            requests = (0..5000)
+                .map(|id| json!({"id": id, "t": 0, "cost": {"l": 1}}))
+                .collect();
+        }
+        let limiters = Limiters::of(vector, &requests);
+        let mut rules = rules(limiters.slots, limiters.limits);
+        let rest = requests[0]["fail"][0]
+            .as_u64()
+            .map_or(Duration::from_secs(1), Duration::from_nanos);
+        rules.retry.backoff = Backoff {
+            min: rest,
+            max: rest,
+        };
+        let mut replay = Self {
+            engine: Engine::new(rules),
+            unit_name: limiters.unit_name,
+            requests: BTreeMap::new(),
+            arrivals: BTreeMap::new(),
+            cancels: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            moments: BTreeSet::new(),
+            admitted: Vec::new(),
+        };
+        for request in requests {
+            let number = |key: &str| request[key].as_u64();
+            let (id, at) = (number("id").unwrap(), number("t").unwrap());
+            let units = replay
+                .unit_name
+                .as_ref()
+                .and_then(|name| request["cost"][name].as_u64());
+            let weight = request["cost"][&limiters.slot_name].as_u64().unwrap_or(1);
+            replay
+                .arrivals
+                .entry(at)
+                .or_default()
+                .push(job(id, units, weight));
+            replay
+                .cancels
+                .extend(number("cancel_at").map(|at| (at, id)));
+            replay.requests.insert(id, request);
+        }
+        replay
+            .moments
+            .extend(replay.arrivals.keys().chain(replay.cancels.keys()));
+        replay
+    }
+
+    fn run(mut self) -> Vec<Admit> {
+        while let Some(at) = self.moments.pop_first() {
+            self.instant(at);
+        }
+        self.admitted
+    }
+
+    fn instant(&mut self, at: u64) {
+        let now = Tick(at);
+        if let Some(&id) = self.cancels.get(&at) {
+            self.tell(now, Event::Cancel(id));
+        }
+        while let Some(entry) = self
+            .answers
+            .first_entry()
+            .filter(|entry| entry.key().0 <= at)
+        {
+            let (ticket, mut reply) = entry.remove();
+            reply.head.at = now;
+            self.tell(now, Event::Answered(ticket, Box::new(reply.head.clone())));
+            self.tell(now, Event::Ended(ticket, now, Box::new(Ok(reply))));
+        }
+        for job in self.arrivals.remove(&at).unwrap_or_default() {
+            self.tell(now, Event::Read(Box::new(Ok(job)), now));
+        }
+        let mut actions = Vec::new();
+        let wake = self.engine.decide(now, &mut actions);
+        self.moments.extend(wake.map(|wake| wake.0));
+        for action in actions {
+            if let Action::Send(ticket, job, grant) = action {
+                self.send(now, ticket, &job, &grant);
+            }
+        }
+    }
+
+    fn tell(&mut self, now: Tick, event: Event) {
+        let mut actions = Vec::new();
+        self.engine.tell(now, event, &mut actions);
+        for action in actions {
+            if let Action::Record(ticket, _) = action {
+                self.engine
+                    .tell(now, Event::Recorded(ticket), &mut Vec::new());
+            }
+        }
+    }
+
+    fn send(&mut self, now: Tick, ticket: Ticket, job: &Job, grant: &Grant) {
+        self.admitted.push((job.place.line, grant.attempt, now.0));
+        self.tell(now, Event::Sent(ticket, now));
+        let request = &self.requests[&job.place.line];
+        let refused = grant.attempt as usize <= list(&request["fail"]).len();
+        let wait = request["retry_after"].as_u64().filter(|_| refused);
+        let mut reply = simulated::reply(match (refused, wait) {
+            (true, Some(_)) => StatusCode::TOO_MANY_REQUESTS,
+            (true, None) => StatusCode::SERVICE_UNAVAILABLE,
+            (false, _) => StatusCode::OK,
+        });
+        if let Some(wait) = wait {
+            let seconds = HeaderValue::from_str(&(wait / SECOND).to_string()).unwrap();
+            reply.head.headers.insert("retry-after", seconds);
+        }
+        reply.used = self
+            .unit_name
+            .as_ref()
+            .and_then(|name| request["actual"][name].as_u64());
+        // What takes no time is answered one nanosecond later: this instant is over.
+        let done_at = now.0 + request["dur"].as_u64().unwrap_or(0).max(1);
+        self.answers
+            .insert((done_at, self.admitted.len()), (ticket, reply));
+        self.moments.insert(done_at);
+    }
+}
