@@ -16,10 +16,13 @@ pub mod engine;
 pub mod estimate;
 pub mod limit;
 pub mod metrics;
+pub mod model;
 pub mod quota;
 pub mod retry;
 
 // Floor 4, doors: what touches the world.
+pub mod clock;
+pub mod mock;
 pub mod source;
 
 // Floor 5, drive: what carries the engine through a run.
