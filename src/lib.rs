@@ -21,6 +21,7 @@ pub mod quota;
 pub mod retry;
 
 // Floor 4, doors: what touches the world.
+pub mod client;
 pub mod clock;
 pub mod mock;
 pub mod source;

@@ -1,0 +1,221 @@
+//! Sends one try over HTTP and tells the engine what comes of it. Floor 4: doors.
+
+mod attempt;
+mod failure;
+
+use std::net::SocketAddr;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::CONTENT_LENGTH;
+use http::{HeaderMap, HeaderValue, Method};
+use reqwest::redirect;
+use rustix::process::{Resource, getrlimit, setrlimit};
+use tokio::sync::mpsc::UnboundedSender;
+use url::Url;
+
+use crate::clock::Clock;
+use crate::engine::{Event, Grant, Ticket};
+use crate::error::Problem;
+use crate::job::{Headers, Job};
+use crate::outcome::{Failure, FailureKind, Reached};
+use attempt::Attempt;
+
+/// How requests are sent.
+#[derive(Debug, Clone)]
+pub struct ClientSpec {
+    /// For finding the address, connecting and TLS; `None`: only the whole try is timed.
+    pub connect_timeout: Option<Duration>,
+    /// The longest gap between sending and the head, and between bytes of the body.
+    pub read_timeout: Option<Duration>,
+    /// The most bytes of a body that are kept.
+    pub max_body: u64,
+    /// Where requests really go.
+    pub via: Via,
+    /// Sent as `user-agent`, unless a job has its own.
+    pub user_agent: String,
+}
+
+impl Default for ClientSpec {
+    fn default() -> Self {
+        Self {
+            connect_timeout: None,
+            read_timeout: None,
+            max_body: 64 << 20,
+            via: Via::Direct,
+            user_agent: concat!("shaper/", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
+    }
+}
+
+/// Where requests really go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Via {
+    /// To the URL of the job, by the proxies of the environment.
+    Direct,
+    /// All to this address, in plain HTTP and past every proxy: path, query, user info and headers are
+    /// the job's, and `host` is this address.
+    Mock(SocketAddr),
+}
+
+/// An HTTP/1.1 client that follows no redirect, repeats nothing that reached a server, and keeps no
+/// cookies. Connections stay open between tries.
+#[derive(Debug)]
+pub struct Client {
+    spec: ClientSpec,
+    plain: reqwest::Client,
+    /// Made for the first `https` job, as reading the system's certificates takes longer than a short run.
+    secure: OnceLock<Result<reqwest::Client, String>>,
+}
+
+/// Which certificates a client trusts.
+#[derive(Clone, Copy)]
+enum Trust {
+    Nothing,
+    System,
+}
+
+impl Client {
+    /// A client for `http` at once, and for `https` when the first job wants it.
+    pub fn new(spec: ClientSpec) -> Result<Self, Problem> {
+        raise_file_limit();
+        let plain = build(&spec, Trust::Nothing)
+            .map_err(|why| Problem::usage(format!("no HTTP client: {why}"), ""))?;
+        Ok(Self {
+            spec,
+            plain,
+            secure: OnceLock::new(),
+        })
+    }
+
+    /// Sends a job on a task of its own. Tells [`Event::Sent`] just before the request is handed over,
+    /// [`Event::Answered`] if a head comes, and exactly one [`Event::Ended`].
+    ///
+    /// To be called within a tokio runtime.
+    pub fn start(
+        &self,
+        ticket: Ticket,
+        job: &Job,
+        grant: Grant,
+        clock: Clock,
+        tell: UnboundedSender<Event>,
+    ) {
+        let url = self.url(job);
+        let host = host(&url);
+        let request = self.request(job, url).map_err(|(kind, cause)| Failure {
+            kind,
+            reached: Reached::NotSent,
+            message: format!("{host}: {cause}"),
+        });
+        let attempt = Attempt {
+            ticket,
+            host,
+            read_timeout: self.spec.read_timeout,
+            max_body: self.spec.max_body,
+            grant,
+            clock,
+            tell,
+            ended: false,
+        };
+        tokio::spawn(attempt.run(request));
+    }
+
+    /// Where the job really goes.
+    fn url(&self, job: &Job) -> Url {
+        let mut url = job.target.url.clone();
+        if let Via::Mock(address) = self.spec.via {
+            let moved = url
+                .set_scheme("http")
+                .and_then(|()| url.set_ip_host(address.ip()))
+                .and_then(|()| url.set_port(Some(address.port())));
+            moved.expect("http and https URLs have a host and a port");
+        }
+        url
+    }
+
+    /// What is to be sent, and by which client; or why that cannot be.
+    fn request(&self, job: &Job, url: Url) -> Result<Outgoing, (FailureKind, String)> {
+        let client = if url.scheme() == "https" {
+            let secure = || build(&self.spec, Trust::System);
+            match self.secure.get_or_init(secure) {
+                Ok(client) => client,
+                Err(why) => return Err((FailureKind::Tls, why.clone())),
+            }
+        } else {
+            &self.plain
+        };
+        let mut request = client
+            .request(job.method.clone(), url)
+            .build()
+            .map_err(|why| (FailureKind::Invalid, failure::cause(&why.without_url())))?;
+        request.headers_mut().extend(own_headers(&job.headers));
+        let body = job.body.clone().unwrap_or_default();
+        let length = framing(&job.method, &body);
+        request.headers_mut().extend(length);
+        *request.body_mut() = Some(body.into());
+        Ok((client.clone(), request))
+    }
+}
+
+/// A request, and the client to send it with.
+type Outgoing = (reqwest::Client, reqwest::Request);
+
+/// All headers of a job but `content-length`, which belongs to the body that is really sent.
+fn own_headers(headers: &Headers) -> HeaderMap {
+    let mut own = HeaderMap::with_capacity(headers.0.len());
+    for (name, value) in &headers.0 {
+        if name != CONTENT_LENGTH {
+            own.append(name, value.clone());
+        }
+    }
+    own
+}
+
+/// The length of no body, where the method expects one. RFC 9110 §8.6.
+fn framing(method: &Method, body: &Bytes) -> HeaderMap {
+    let mut length = HeaderMap::new();
+    if body.is_empty() && [Method::POST, Method::PUT, Method::PATCH].contains(method) {
+        length.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+    }
+    length
+}
+
+/// Host and port for messages, without user info.
+fn host(url: &Url) -> String {
+    let port = url.port_or_known_default().unwrap_or_default();
+    format!("{}:{port}", url.host_str().unwrap_or_default())
+}
+
+/// Connections to many origins need many files: the soft limit, which only `select` asks for, is raised to
+/// the hard one. If it cannot be, connects fail later and say why.
+fn raise_file_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = setrlimit(Resource::Nofile, limit);
+}
+
+fn build(spec: &ClientSpec, trust: Trust) -> Result<reqwest::Client, String> {
+    // Fails if a provider is installed already, which then serves as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = reqwest::Client::builder()
+        .user_agent(&spec.user_agent)
+        .redirect(redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .http1_only()
+        .tcp_nodelay(true)
+        .pool_max_idle_per_host(usize::MAX);
+    if let Some(span) = spec.connect_timeout {
+        builder = builder.connect_timeout(span);
+    }
+    if let Via::Mock(_) = spec.via {
+        builder = builder.no_proxy();
+    }
+    match trust {
+        Trust::Nothing => builder = builder.tls_certs_only([]),
+        Trust::System => {}
+    }
+    builder
+        .build()
+        .map_err(|why| failure::cause(&why.without_url()))
+}

@@ -1,0 +1,415 @@
+//! The client against a server that plays a script, byte for byte.
+
+#![expect(clippy::unwrap_used, reason = "a test that unwraps nothing fails here")]
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method};
+use shaper::client::{Client, ClientSpec, Via};
+use shaper::clock::Clock;
+use shaper::engine::{Event, Grant, Ticket};
+use shaper::job::{Job, Origin, Place, Target};
+use shaper::outcome::{Failure, FailureKind, Head, Reached, Reply};
+use shaper::units::Tick;
+use url::Url;
+
+/// What the server does when it has answered.
+#[derive(Clone, Copy)]
+enum Then {
+    Close,
+    Stay,
+}
+
+/// A server that takes one connection and answers each request on it with the next of `answers`;
+/// the requests it read come out of the channel.
+fn serve(answers: &'static [&'static str], then: Then) -> (SocketAddr, mpsc::Receiver<Vec<u8>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (tell, requests) = mpsc::channel();
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        for answer in answers {
+            tell.send(read_request(&mut stream)).unwrap();
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+        match then {
+            Then::Close => drop(stream),
+            Then::Stay => {
+                let _ = stream.read(&mut [0]);
+            }
+        }
+    });
+    (address, requests)
+}
+
+fn read_request(stream: &mut TcpStream) -> Vec<u8> {
+    let mut request = Vec::new();
+    let mut byte = [0];
+    while !request.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).unwrap();
+        request.push(byte[0]);
+    }
+    let head = String::from_utf8_lossy(&request).to_ascii_lowercase();
+    let length = head.split("content-length: ").nth(1);
+    let length = length.map_or(0, |rest| {
+        rest.split("\r\n").next().unwrap().parse().unwrap()
+    });
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).unwrap();
+    request.extend(body);
+    request
+}
+
+fn job(method: Method, url: &str) -> Job {
+    let url = Url::parse(url).unwrap();
+    let place = Place {
+        file: "-".into(),
+        line: 1,
+    };
+    let target = Target {
+        written: url.as_str().into(),
+        url,
+    };
+    Job {
+        method,
+        ..Job::get(place, target, Origin("http://127.0.0.1".into()))
+    }
+}
+
+/// What the client told of one try.
+struct Told {
+    sent: Option<Tick>,
+    head: Option<Head>,
+    end: Result<Reply, Failure>,
+}
+
+impl Told {
+    fn failure(self) -> Failure {
+        self.end.expect_err("a failure was expected")
+    }
+
+    fn body(self) -> Bytes {
+        self.end.expect("a reply was expected").body
+    }
+}
+
+async fn send(client: &Client, job: &Job, timeout: Duration) -> Told {
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let clock = Clock::start();
+    let ticket = Ticket::numbered(7);
+    let grant = Grant {
+        due: Tick::ZERO,
+        charged_at: Tick::ZERO,
+        attempt: 1,
+        give_up_at: Tick::ZERO.after(timeout),
+    };
+    client.start(ticket, job, grant, clock, tell);
+    let (mut sent, mut head, mut end) = (None, None, None);
+    while let Some(event) = told.recv().await {
+        match event {
+            Event::Sent(of, at) if of == ticket && end.is_none() => sent = Some(at),
+            Event::Answered(of, answered) if of == ticket && end.is_none() => {
+                head = Some(*answered);
+            }
+            Event::Ended(of, _, ended) if of == ticket && end.is_none() => end = Some(*ended),
+            other => panic!("not expected: {other:?}"),
+        }
+    }
+    let end = end.expect("no end was told");
+    Told { sent, head, end }
+}
+
+fn client(address: SocketAddr) -> Client {
+    let via = Via::Mock(address);
+    Client::new(ClientSpec {
+        via,
+        ..ClientSpec::default()
+    })
+    .unwrap()
+}
+
+const LONG: Duration = Duration::from_secs(60);
+
+async fn get(answer: &'static [&'static str], then: Then) -> Told {
+    let (address, _requests) = serve(answer, then);
+    send(
+        &client(address),
+        &job(Method::GET, "http://h.test/a?k=canary"),
+        LONG,
+    )
+    .await
+}
+
+/// The request as the server saw it, in lower case.
+async fn seen(job: &Job) -> String {
+    let (address, requests) = serve(&["HTTP/1.1 204 No Content\r\n\r\n"], Then::Stay);
+    let told = send(&client(address), job, LONG).await;
+    assert!(told.end.is_ok(), "{:?}", told.end);
+    String::from_utf8_lossy(&requests.recv().unwrap()).to_ascii_lowercase()
+}
+
+#[tokio::test]
+async fn an_answer_is_told_from_send_to_last_byte() {
+    let told = get(
+        &["HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx-a: 1\r\nx-a: 2\r\n\r\nhi"],
+        Then::Stay,
+    )
+    .await;
+    let head = told.head.clone().unwrap();
+    assert!(told.sent.unwrap() <= head.at);
+    assert_eq!(head.status, 200);
+    assert_eq!(head.headers.get_all("x-a").iter().count(), 2);
+    assert_eq!(told.body(), "hi");
+}
+
+#[tokio::test]
+async fn a_connection_is_used_again() {
+    const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
+    let (address, requests) = serve(&[OK, OK, OK], Then::Stay);
+    let client = client(address);
+    for _ in 0..3 {
+        let told = send(&client, &job(Method::GET, "http://h.test/"), LONG).await;
+        assert_eq!(told.body(), "hi");
+    }
+    assert_eq!(requests.iter().take(3).count(), 3);
+}
+
+#[tokio::test]
+async fn a_redirect_is_an_answer() {
+    let told = get(
+        &["HTTP/1.1 302 Found\r\nlocation: /b\r\ncontent-length: 0\r\n\r\n"],
+        Then::Stay,
+    )
+    .await;
+    assert_eq!(told.end.unwrap().head.status, 302);
+}
+
+#[tokio::test]
+async fn a_body_without_a_length_ends_with_the_connection() {
+    let told = get(&["HTTP/1.1 200 OK\r\n\r\nhi"], Then::Close).await;
+    assert_eq!(told.body(), "hi");
+}
+
+#[tokio::test]
+async fn chunks_with_extensions_and_trailers_are_one_body() {
+    const CHUNKS: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
+        1;a=b\r\nh\r\n1\r\ni\r\n0\r\nx-sum: abc\r\n\r\n";
+    assert_eq!(get(&[CHUNKS], Then::Stay).await.body(), "hi");
+}
+
+#[tokio::test]
+async fn a_refused_connection_was_never_sent() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let job = job(Method::GET, "http://u:canary@h.test/?k=canary");
+    let failure = send(&client(address), &job, LONG).await.failure();
+    assert_eq!(failure.kind, FailureKind::Connect);
+    assert_eq!(failure.reached, Reached::NotSent);
+    assert!(
+        failure.message.contains(&address.to_string()),
+        "{failure:?}"
+    );
+    assert!(failure.message.contains("refused"), "{failure:?}");
+    assert!(!failure.message.contains("canary"), "{failure:?}");
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_before_the_answer_is_a_reset() {
+    for answer in [&[""], &["HTTP/1.1 2"], &["220 mail ready\r\n\r\n"]] {
+        let failure = get(answer, Then::Close).await.failure();
+        assert_eq!(failure.kind, FailureKind::Reset, "{answer:?}");
+        assert_eq!(failure.reached, Reached::Sent, "{answer:?}");
+        assert!(!failure.message.contains("canary"), "{failure:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_incomplete() {
+    const CHUNK: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n";
+    let told = get(
+        &["HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n0123456789"],
+        Then::Close,
+    )
+    .await;
+    assert!(told.head.is_some());
+    let failure = told.failure();
+    assert_eq!(failure.kind, FailureKind::IncompleteBody);
+    assert_eq!(failure.reached, Reached::Answered);
+    assert!(failure.message.contains("10 of 100 bytes"), "{failure:?}");
+
+    let failure = get(&[CHUNK], Then::Close).await.failure();
+    assert_eq!(failure.kind, FailureKind::IncompleteBody);
+    assert!(failure.message.contains("after 2 bytes"), "{failure:?}");
+}
+
+#[tokio::test]
+async fn a_body_longer_than_is_kept_is_not_read_on() {
+    const ANNOUNCED: &str = "HTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\n0123";
+    const OPEN: &str = "HTTP/1.1 200 OK\r\n\r\n01234567890";
+    for answer in [&[ANNOUNCED], &[OPEN]] {
+        let (address, _requests) = serve(answer, Then::Stay);
+        let client = Client::new(ClientSpec {
+            max_body: 10,
+            via: Via::Mock(address),
+            ..ClientSpec::default()
+        });
+        let job = job(Method::GET, "http://h.test/");
+        let failure = send(&client.unwrap(), &job, LONG).await.failure();
+        assert_eq!(failure.kind, FailureKind::BodyTooLarge, "{answer:?}");
+        assert_eq!(failure.reached, Reached::Answered);
+        assert!(failure.message.contains("10 bytes"), "{failure:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_slow_answer_times_out_and_the_phase_is_named() {
+    for (answer, phase, reached) in [
+        (&[""], "(phase: connect or headers)", Reached::Sent),
+        (
+            &["HTTP/1.1 200 OK\r\n\r\nhi"],
+            "(phase: body)",
+            Reached::Answered,
+        ),
+    ] {
+        let (address, _requests) = serve(answer, Then::Stay);
+        let job = job(Method::GET, "http://h.test/");
+        let failure = send(&client(address), &job, Duration::from_millis(300))
+            .await
+            .failure();
+        assert_eq!(failure.kind, FailureKind::Timeout);
+        assert_eq!(failure.reached, reached);
+        assert!(failure.message.contains(phase), "{failure:?}");
+        assert!(
+            failure.message.contains("slower than 300 ms"),
+            "{failure:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_gap_between_bytes_times_out() {
+    for answer in [&[""], &["HTTP/1.1 200 OK\r\n\r\nhi"]] {
+        let (address, _requests) = serve(answer, Then::Stay);
+        let client = Client::new(ClientSpec {
+            read_timeout: Some(Duration::from_millis(200)),
+            via: Via::Mock(address),
+            ..ClientSpec::default()
+        });
+        let job = job(Method::GET, "http://h.test/");
+        let failure = send(&client.unwrap(), &job, LONG).await.failure();
+        assert_eq!(failure.kind, FailureKind::Timeout);
+        assert!(
+            failure.message.contains("nothing came for 200 ms"),
+            "{failure:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn only_a_request_with_a_body_or_a_use_for_one_has_a_length() {
+    let with = |method, body: &'static str| Job {
+        body: Some(Bytes::from_static(body.as_bytes())),
+        ..job(method, "http://h.test/")
+    };
+    for (job, length) in [
+        (with(Method::GET, r#"{"q":1}"#), Some("7")),
+        (job(Method::GET, "http://h.test/"), None),
+        (with(Method::GET, ""), None),
+        (with(Method::DELETE, "x"), Some("1")),
+        (job(Method::DELETE, "http://h.test/"), None),
+        (job(Method::POST, "http://h.test/"), Some("0")),
+        (with(Method::PUT, ""), Some("0")),
+    ] {
+        let request = seen(&job).await;
+        assert!(!request.contains("transfer-encoding"), "{request}");
+        match length {
+            Some(length) => {
+                let line = format!("content-length: {length}\r\n");
+                assert_eq!(request.matches(&line).count(), 1, "{request}");
+            }
+            None => assert!(!request.contains("content-length"), "{request}"),
+        }
+        assert!(
+            request.as_bytes().ends_with(&job.body.unwrap_or_default()),
+            "{request}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn headers_go_out_as_they_are_and_win_over_those_of_the_client() {
+    let mut job = job(Method::POST, "http://u:p@h.test/");
+    let mut add = |name: &'static str, value: &[u8]| {
+        let value = HeaderValue::from_bytes(value).unwrap();
+        job.headers.0.push((HeaderName::from_static(name), value));
+    };
+    add("x-name", "Zoë".as_bytes());
+    add("x-two", b"1");
+    add("x-two", b"2");
+    add("user-agent", "Версия/1".as_bytes());
+    add("content-length", b"99");
+    let request = seen(&job).await;
+    assert!(request.contains("x-name: zoë\r\n"), "{request}");
+    assert!(request.contains("x-two: 1\r\nx-two: 2\r\n"), "{request}");
+    assert!(request.contains("content-length: 0\r\n"), "{request}");
+    assert_eq!(request.matches("user-agent").count(), 1, "{request}");
+    assert!(
+        request.contains("authorization: basic dtpw\r\n"),
+        "{request}"
+    );
+    assert!(request.starts_with("post / http/1.1\r\n"), "{request}");
+}
+
+#[tokio::test]
+async fn a_url_goes_out_as_the_whatwg_rules_write_it() {
+    for (written, target) in [
+        ("http://h.test/a b?q=x y#part", "/a%20b?q=x%20y"),
+        ("http://h.test/p|q?x=[1]&y={z}", "/p|q?x=[1]&y={z}"),
+        ("http://h.test/%zz?a=%", "/%zz?a=%"),
+        ("http://h.test/%2fok", "/%2fok"),
+        ("https://h.test", "/"),
+    ] {
+        let request = seen(&job(Method::GET, written)).await;
+        let line = request.lines().next().unwrap();
+        assert_eq!(line, format!("get {target} http/1.1"), "{written}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_without_an_address_is_told_with_its_host() {
+    let client = Client::new(ClientSpec::default()).unwrap();
+    let job = job(Method::GET, "http://nope.invalid/?k=canary");
+    let failure = send(&client, &job, LONG).await.failure();
+    assert_eq!(failure.kind, FailureKind::Dns, "{failure:?}");
+    assert_eq!(failure.reached, Reached::NotSent);
+    assert!(failure.message.contains("nope.invalid"), "{failure:?}");
+    assert!(!failure.message.contains("canary"), "{failure:?}");
+}
+
+#[tokio::test]
+async fn a_server_without_tls_is_told_in_clear_words() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream
+            .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            .unwrap();
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let client = Client::new(ClientSpec::default()).unwrap();
+    let job = job(Method::GET, &format!("https://{address}/?k=canary"));
+    let failure = send(&client, &job, LONG).await.failure();
+    assert_eq!(failure.kind, FailureKind::Tls, "{failure:?}");
+    assert_eq!(failure.reached, Reached::NotSent);
+    assert!(
+        failure.message.contains("InvalidContentType"),
+        "{failure:?}"
+    );
+}
