@@ -24,6 +24,7 @@ pub mod retry;
 pub mod client;
 pub mod clock;
 pub mod mock;
+pub mod sink;
 pub mod source;
 
 // Floor 5, drive: what carries the engine through a run.

@@ -1,0 +1,506 @@
+//! One outcome as one line of JSON. Floor 4: doors.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::time::Duration;
+
+use http::header::{CONTENT_LOCATION, LOCATION, SET_COOKIE};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use super::body::{Body, compact};
+use crate::job::without_credentials;
+use crate::outcome::{FailureKind, Outcome, Try, UnitsSpent};
+use crate::units::{Tick, nanos};
+
+/// What stands in a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Form {
+    /// The start of the run, since the Unix epoch.
+    pub epoch: Duration,
+    /// Bodies of answers.
+    pub body: Keep,
+    /// Headers of answers.
+    pub headers: Keep,
+    /// Whether the input file has to be named.
+    pub inputs: Inputs,
+}
+
+/// Whether a part of the answers is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// It is.
+    Keep,
+    /// Its field is null.
+    None,
+}
+
+impl FromStr for Keep {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "keep" => Ok(Self::Keep),
+            "none" => Ok(Self::None),
+            _ => Err("write keep or none".to_owned()),
+        }
+    }
+}
+
+/// How many files the jobs come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inputs {
+    /// One: a line number says it all.
+    One,
+    /// Several: each result names its `file`.
+    Several,
+}
+
+impl Form {
+    /// Adds the line of an outcome, with its line break.
+    pub fn write(&self, outcome: &Outcome, out: &mut Vec<u8>) {
+        serde_json::to_writer(&mut *out, &self.row(outcome))
+            .expect("memory takes all, and every key is a string");
+        out.push(b'\n');
+    }
+
+    fn row<'a>(&self, outcome: &'a Outcome) -> Row<'a> {
+        let reply = outcome.reply.as_ref();
+        let place = match &outcome.line {
+            Ok(job) => &job.place,
+            Err(bad) => &bad.place,
+        };
+        let (id, hash) = match &outcome.line {
+            Ok(job) => (job.id.as_deref(), job.hash),
+            Err(bad) => (bad.id.as_deref(), bad.hash),
+        };
+        let job = outcome.line.as_ref().ok();
+        Row {
+            seq: outcome.seq,
+            line: place.line,
+            file: match self.inputs {
+                Inputs::One => None,
+                Inputs::Several => Some(&place.file),
+            },
+            id,
+            job: hash.to_string(),
+            status: outcome.status.word(),
+            http_status: outcome.tries.last().and_then(status),
+            attempts: outcome.tries.len(),
+            queue_ms: outcome.queue.map(Ms),
+            wait_ms: outcome.queue.map(|_| waits(outcome)),
+            latency_ms: outcome.latency().map(Ms),
+            connect_ms: None,
+            since_due_ms: outcome.since_due().map(Ms),
+            tokens: outcome.units.map(Tokens::from),
+            tries: outcome.tries.iter().map(|made| self.made(made)).collect(),
+            url: job.map(|job| job.target.shown()),
+            headers: match self.headers {
+                Keep::Keep => reply.map(|reply| ReplyHeaders(&reply.head.headers)),
+                Keep::None => None,
+            },
+            body: match (self.body, reply) {
+                (Keep::Keep, Some(reply)) => Body::of(&reply.body),
+                (Keep::Keep, None) | (Keep::None, _) => Body::nothing(),
+            },
+            meta: job.and_then(|job| job.meta.as_deref()).map(one_line),
+            error: error(outcome),
+        }
+    }
+
+    fn made<'a>(&self, made: &'a Try) -> TryRow<'a> {
+        TryRow {
+            due_us: self.micros(made.due),
+            granted_us: self.micros(made.granted),
+            sent_us: made.sent.map(|at| self.micros(at)),
+            first_byte_us: made.first_byte.map(|at| self.micros(at)),
+            done_us: self.micros(made.done),
+            http_status: status(made),
+            retry_after_ms: made.retry_after.map(|wait| nanos(wait).div_ceil(1_000_000)),
+            error: made.failure.as_ref().map(|failure| ErrorRow {
+                kind: failure.kind.word(),
+                message: Cow::Borrowed(&failure.message),
+            }),
+        }
+    }
+
+    /// Since the Unix epoch, rounded down.
+    fn micros(&self, at: Tick) -> u64 {
+        nanos(self.epoch).saturating_add(at.0) / 1_000
+    }
+}
+
+/// The fields in the order of the contract.
+#[derive(Serialize)]
+struct Row<'a> {
+    seq: u64,
+    line: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    id: Option<&'a str>,
+    job: String,
+    status: &'static str,
+    http_status: Option<u16>,
+    attempts: usize,
+    queue_ms: Option<Ms>,
+    wait_ms: Option<BTreeMap<&'a str, Ms>>,
+    latency_ms: Option<Ms>,
+    /// Not known with this client.
+    connect_ms: Option<Ms>,
+    since_due_ms: Option<Ms>,
+    tokens: Option<Tokens>,
+    tries: Vec<TryRow<'a>>,
+    url: Option<String>,
+    headers: Option<ReplyHeaders<'a>>,
+    #[serde(flatten)]
+    body: Body<'a>,
+    meta: Option<Cow<'a, RawValue>>,
+    error: Option<ErrorRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct TryRow<'a> {
+    due_us: u64,
+    granted_us: u64,
+    sent_us: Option<u64>,
+    first_byte_us: Option<u64>,
+    done_us: u64,
+    http_status: Option<u16>,
+    /// Rounded up.
+    retry_after_ms: Option<u64>,
+    error: Option<ErrorRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct ErrorRow<'a> {
+    kind: &'static str,
+    message: Cow<'a, str>,
+}
+
+#[derive(Serialize)]
+struct Tokens {
+    reserved: u64,
+    used: u64,
+}
+
+impl From<UnitsSpent> for Tokens {
+    fn from(spent: UnitsSpent) -> Self {
+        Self {
+            reserved: spent.reserved,
+            used: spent.used,
+        }
+    }
+}
+
+/// Milliseconds with three decimals, rounded down; never NaN.
+struct Ms(Duration);
+
+impl Serialize for Ms {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        #[expect(clippy::cast_precision_loss, reason = "exact up to 285 years")]
+        let micros = self.0.as_micros() as f64;
+        out.serialize_f64(micros / 1_000.0)
+    }
+}
+
+/// A name with one value has it as a string, with several as a list. `set-cookie` is a credential.
+struct ReplyHeaders<'a>(&'a HeaderMap);
+
+impl Serialize for ReplyHeaders<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut map = out.serialize_map(Some(self.0.keys_len()))?;
+        for name in self.0.keys() {
+            let values = self.0.get_all(name).iter();
+            let values: Vec<_> = values.map(|value| shown(name, value)).collect();
+            if let [value] = &values[..] {
+                map.serialize_entry(name.as_str(), value)?;
+            } else {
+                map.serialize_entry(name.as_str(), &values)?;
+            }
+        }
+        map.end()
+    }
+}
+
+/// Bytes that are no UTF-8 become U+FFFD. URLs may hold credentials.
+fn shown<'a>(name: &HeaderName, value: &'a HeaderValue) -> Cow<'a, str> {
+    if name == SET_COOKIE {
+        Cow::Borrowed("***")
+    } else if [LOCATION, CONTENT_LOCATION].contains(name) {
+        Cow::Owned(without_credentials(&String::from_utf8_lossy(
+            value.as_bytes(),
+        )))
+    } else {
+        String::from_utf8_lossy(value.as_bytes())
+    }
+}
+
+fn status(made: &Try) -> Option<u16> {
+    made.status.map(|status| status.as_u16())
+}
+
+fn waits(outcome: &Outcome) -> BTreeMap<&str, Ms> {
+    let waits = outcome.waits.iter();
+    waits.map(|(name, wait)| (&**name, Ms(*wait))).collect()
+}
+
+/// As it was written, unless that breaks the line.
+fn one_line(meta: &RawValue) -> Cow<'_, RawValue> {
+    if meta.get().contains(['\r', '\n']) {
+        Cow::Owned(compact(meta).0)
+    } else {
+        Cow::Borrowed(meta)
+    }
+}
+
+fn error(outcome: &Outcome) -> Option<ErrorRow<'_>> {
+    match (&outcome.line, &outcome.error) {
+        (Err(bad), _) => Some(ErrorRow {
+            kind: FailureKind::Invalid.word(),
+            message: Cow::Owned(bad.to_string()),
+        }),
+        (Ok(_), Some((kind, message))) => Some(ErrorRow {
+            kind: kind.word(),
+            message: Cow::Borrowed(message),
+        }),
+        (Ok(_), None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::UNIX_EPOCH;
+
+    use bytes::Bytes;
+    use http::{Method, StatusCode};
+    use url::Url;
+
+    use super::*;
+    use crate::job::{BadLine, Headers, Job, JobHash, Origin, Place, Target};
+    use crate::outcome::{Failure, Head, Reached, Reply, Status, Waits};
+    use crate::units::Cost;
+
+    const FORM: Form = Form {
+        epoch: Duration::from_secs(1_700_000_000),
+        body: Keep::Keep,
+        headers: Keep::Keep,
+        inputs: Inputs::One,
+    };
+
+    fn place() -> Place {
+        Place {
+            file: "jobs.jsonl".into(),
+            line: 1,
+        }
+    }
+
+    fn job() -> Job {
+        Job {
+            place: place(),
+            id: Some("a1".into()),
+            method: Method::POST,
+            target: Target {
+                written: "http://u:canary@h.test/v1?key=canary".into(),
+                url: Url::parse("http://u:canary@h.test/v1?key=canary").unwrap(),
+            },
+            origin: Origin("http://h.test:80".into()),
+            headers: Headers::default(),
+            body: None,
+            units: None,
+            slots: Cost::ONE,
+            meta: Some(RawValue::from_string(r#"{"row": 1}"#.to_owned()).unwrap()),
+            hash: JobHash(0x9f3c),
+        }
+    }
+
+    fn reply(body: &'static [u8]) -> Reply {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("x-a", "1"),
+            ("set-cookie", "sid=canary"),
+            ("x-a", "Zo\u{eb}"),
+        ] {
+            let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
+            headers.append(name, value);
+        }
+        Reply {
+            head: Head {
+                at: Tick(2_000_000),
+                wall: UNIX_EPOCH,
+                status: StatusCode::OK,
+                headers,
+            },
+            body: Bytes::from_static(body),
+            used: None,
+        }
+    }
+
+    fn a_try(start: Tick, status: u16) -> Try {
+        Try {
+            due: start,
+            granted: Tick(start.0 + 1_999),
+            sent: Some(Tick(start.0 + 2_000)),
+            first_byte: Some(Tick(start.0 + 1_000_000)),
+            done: Tick(start.0 + 1_234_567),
+            status: Some(StatusCode::from_u16(status).unwrap()),
+            retry_after: None,
+            failure: None,
+        }
+    }
+
+    fn outcome(body: &'static [u8]) -> Outcome {
+        let waits = [("slot", 0), ("qps", 27_600), ("backoff", 1_000_000)];
+        Outcome {
+            seq: 0,
+            line: Ok(Arc::new(job())),
+            status: Status::Ok,
+            tries: vec![
+                Try {
+                    retry_after: Some(Duration::from_micros(999_001)),
+                    ..a_try(Tick::ZERO, 429)
+                },
+                a_try(Tick(5_000_000), 200),
+            ],
+            queue: Some(Duration::from_nanos(27_600_999)),
+            waits: waits
+                .map(|(name, micros)| (name.into(), Duration::from_micros(micros)))
+                .into_iter()
+                .collect(),
+            units: Some(UnitsSpent {
+                reserved: 2400,
+                used: 431,
+            }),
+            reply: Some(reply(body)),
+            error: None,
+        }
+    }
+
+    fn written(form: Form, outcome: &Outcome) -> String {
+        let mut out = Vec::new();
+        form.write(outcome, &mut out);
+        let text = String::from_utf8(out).unwrap();
+        let line = text.strip_suffix('\n').expect("a line ends with a break");
+        assert!(!line.contains(['\n', '\r']), "{line}");
+        assert!(!line.contains("canary"), "{line}");
+        serde_json::from_str::<serde_json::Value>(line)
+            .unwrap_or_else(|why| panic!("{why}: {line}"));
+        line.to_owned()
+    }
+
+    #[test]
+    fn a_result_is_the_line_of_the_contract() {
+        let expected = concat!(
+            r#"{"seq":0,"line":1,"id":"a1","job":"0000000000009f3c","status":"ok","http_status":200,"#,
+            r#""attempts":2,"queue_ms":27.6,"wait_ms":{"backoff":1000.0,"qps":27.6,"slot":0.0},"#,
+            r#""latency_ms":1.232,"connect_ms":null,"since_due_ms":6.234,"#,
+            r#""tokens":{"reserved":2400,"used":431},"tries":["#,
+            r#"{"due_us":1700000000000000,"granted_us":1700000000000001,"sent_us":1700000000000002,"#,
+            r#""first_byte_us":1700000000001000,"done_us":1700000000001234,"http_status":429,"#,
+            r#""retry_after_ms":1000,"error":null},"#,
+            r#"{"due_us":1700000000005000,"granted_us":1700000000005001,"sent_us":1700000000005002,"#,
+            r#""first_byte_us":1700000000006000,"done_us":1700000000006234,"http_status":200,"#,
+            r#""retry_after_ms":null,"error":null}],"#,
+            r#""url":"http://***@h.test/v1?key=***","#,
+            r#""headers":{"x-a":["1","Zo"#,
+            "\u{eb}",
+            r#""],"set-cookie":"***"},"body":{"q":[1,2]},"meta":{"row": 1},"error":null}"#,
+        );
+        let body = b"{\n  \"q\": [1,\r\n 2]\n}\n";
+        assert_eq!(written(FORM, &outcome(body)), expected);
+    }
+
+    #[test]
+    fn what_is_not_kept_is_null() {
+        let form = Form {
+            body: Keep::None,
+            headers: Keep::None,
+            inputs: Inputs::Several,
+            ..FORM
+        };
+        let line = written(form, &outcome(b"x"));
+        assert!(line.contains(r#""headers":null,"body":null,"#), "{line}");
+        assert!(
+            line.contains(r#""line":1,"file":"jobs.jsonl","id""#),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn an_invalid_line_has_its_place_and_how_to_mend_it() {
+        let bad = BadLine {
+            place: place(),
+            column: 17,
+            what: "`url` is missing".to_owned(),
+            mend: "give every line a \"url\"".to_owned(),
+            id: None,
+            hash: JobHash(1),
+        };
+        let outcome = Outcome {
+            line: Err(bad),
+            status: Status::Invalid,
+            tries: Vec::new(),
+            queue: None,
+            waits: Waits::new(),
+            units: None,
+            reply: None,
+            ..outcome(b"")
+        };
+        let expected = concat!(
+            r#"{"seq":0,"line":1,"id":null,"job":"0000000000000001","status":"invalid","#,
+            r#""http_status":null,"attempts":0,"queue_ms":null,"wait_ms":null,"latency_ms":null,"#,
+            r#""connect_ms":null,"since_due_ms":null,"tokens":null,"tries":[],"url":null,"#,
+            r#""headers":null,"body":null,"meta":null,"error":{"kind":"invalid","#,
+            r#""message":"jobs.jsonl:1:17: `url` is missing\n  mend: give every line a \"url\""}}"#,
+        );
+        assert_eq!(written(FORM, &outcome), expected);
+    }
+
+    #[test]
+    fn a_failed_try_tells_its_error() {
+        let failure = Failure {
+            kind: FailureKind::Connect,
+            reached: Reached::NotSent,
+            message: "no connection to h.test:80".to_owned(),
+        };
+        let failed = Try {
+            sent: None,
+            first_byte: None,
+            status: None,
+            failure: Some(failure.clone()),
+            ..a_try(Tick::ZERO, 200)
+        };
+        let outcome = Outcome {
+            status: Status::Failed,
+            tries: vec![failed],
+            queue: None,
+            reply: None,
+            error: Some((failure.kind, failure.message)),
+            ..outcome(b"")
+        };
+        let line = written(FORM, &outcome);
+        let error = r#""error":{"kind":"connect","message":"no connection to h.test:80"}"#;
+        assert_eq!(line.matches(error).count(), 2, "{line}");
+        assert!(line.contains(r#""latency_ms":null,"#), "{line}");
+        assert!(
+            line.contains(r#""sent_us":null,"first_byte_us":null,"#),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn a_body_or_meta_with_line_breaks_stays_on_its_line() {
+        let mut outcome = outcome(b"[\n1.50,\r\n\"a\\nb\"]");
+        let mut job = job();
+        job.meta = Some(RawValue::from_string("{\n \"a b\": 1 }".to_owned()).unwrap());
+        outcome.line = Ok(Arc::new(job));
+        let line = written(FORM, &outcome);
+        assert!(
+            line.contains(r#""body":[1.50,"a\nb"],"meta":{"a b":1},"#),
+            "{line}"
+        );
+    }
+}

@@ -1,0 +1,367 @@
+//! Takes outcomes and has them written as lines of results. Floor 4: doors.
+
+mod body;
+mod line;
+mod writer;
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::engine::{Event, Ticket};
+use crate::error::{Exit, Problem};
+use crate::outcome::Outcome;
+pub use line::{Form, Inputs, Keep};
+use writer::Writer;
+
+/// Where results go, and what stands in them.
+#[derive(Debug, Clone)]
+pub struct SinkSpec {
+    /// Where they go.
+    pub target: Target,
+    /// What is done with results that are there already.
+    pub existing: Existing,
+    /// What a line holds.
+    pub form: Form,
+}
+
+/// Where results go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A file, device or named pipe.
+    File(PathBuf),
+    /// Standard output.
+    Stdout,
+    /// They are counted and not kept.
+    Nowhere,
+}
+
+/// What is done with a regular file that has content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// It is left alone, and the run does not begin.
+    Refuse,
+    /// Its content is replaced.
+    Overwrite,
+}
+
+impl SinkSpec {
+    /// Refuses what [`Sink::open`] would refuse, as far as that shows without touching anything.
+    pub fn check(&self) -> Result<(), Problem> {
+        match &self.target {
+            Target::File(path) => check(path, self.existing),
+            Target::Stdout | Target::Nowhere => Ok(()),
+        }
+    }
+}
+
+/// The way to the results. A thread writes them, so that a slow disk holds up no sends.
+#[derive(Debug)]
+pub struct Sink {
+    tell: UnboundedSender<Event>,
+    /// None: results go nowhere.
+    writer: Option<(mpsc::Sender<Batch>, Thread)>,
+}
+
+/// The thread that writes, and how it ended.
+type Thread = JoinHandle<Result<(), Problem>>;
+
+/// Outcomes that may be written at once.
+pub type Batch = Vec<(Ticket, Box<Outcome>)>;
+
+impl Sink {
+    /// Makes or empties the file, after the checks of [`SinkSpec::check`].
+    ///
+    /// Waits for a reader if it is a named pipe.
+    pub fn open(spec: &SinkSpec, tell: UnboundedSender<Event>) -> Result<Self, Problem> {
+        spec.check()?;
+        let writer = match &spec.target {
+            Target::File(path) => {
+                let file = create(path, spec.existing)?;
+                Some(Writer::file(path, file))
+            }
+            Target::Stdout => Some(Writer::stdout()),
+            Target::Nowhere => None,
+        };
+        let writer = writer.map(|writer| {
+            let (to, batches) = mpsc::channel();
+            let (form, tell) = (spec.form, tell.clone());
+            let thread = thread::spawn(move || writer.run(form, &batches, &tell));
+            (to, thread)
+        });
+        Ok(Self { tell, writer })
+    }
+
+    /// Hands outcomes over. Each is answered by [`Event::Recorded`] when its line is in the file; if
+    /// that cannot be, one [`Event::SinkLost`] answers for all.
+    pub fn record(&self, batch: Batch) {
+        match &self.writer {
+            // A writer that is gone has told so.
+            Some((to, _)) => drop(to.send(batch)),
+            None => {
+                for (ticket, _) in batch {
+                    let _ = self.tell.send(Event::Recorded(ticket));
+                }
+            }
+        }
+    }
+
+    /// Waits until everything is written, for a regular file also until it is on the disk.
+    ///
+    /// The first problem of writing, even if it was told before.
+    pub fn finish(self) -> Result<(), Problem> {
+        match self.writer {
+            Some((to, thread)) => {
+                drop(to);
+                thread.join().unwrap_or_else(|_| Err(writer::broken()))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn check(path: &Path, existing: Existing) -> Result<(), Problem> {
+    let shown = path.display();
+    match path.metadata() {
+        Ok(there) if there.is_dir() => Err(unusable(path, "it is a directory")),
+        Ok(there) if there.is_file() && there.len() > 0 && existing == Existing::Refuse => {
+            let what = format!("{shown} exists, use --overwrite to replace it");
+            Err(Problem::usage(what, "or name another file with -o"))
+        }
+        Ok(there) if there.is_file() => {
+            let opened = OpenOptions::new().write(true).open(path);
+            opened.map(drop).map_err(|why| unusable(path, why))
+        }
+        Ok(_) => Ok(()),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => {
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty());
+            match folder
+                .unwrap_or(Path::new("."))
+                .metadata()
+                .map(|folder| folder.is_dir())
+            {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(unusable(path, "its folder is none")),
+                Err(_) => Err(unusable(path, "its folder does not exist")),
+            }
+        }
+        Err(why) => Err(unusable(path, why)),
+    }
+}
+
+/// Opens the file, makes sure that no other run writes to it, and only then empties it.
+fn create(path: &Path, existing: Existing) -> Result<File, Problem> {
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .map_err(|why| unusable(path, why))?;
+    let there = file.metadata().map_err(|why| unusable(path, why))?;
+    if !there.is_file() {
+        return Ok(file);
+    }
+    // Any other error: some file systems have no locks.
+    if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+        let what = format!("another run is writing its results to {}", path.display());
+        let mend = "wait for it, or name another file with -o";
+        return Err(Problem::usage(what, mend));
+    }
+    match existing {
+        Existing::Overwrite => file.set_len(0).map_err(|why| unusable(path, why))?,
+        Existing::Refuse => check(path, existing)?,
+    }
+    Ok(file)
+}
+
+fn unusable(path: &Path, why: impl std::fmt::Display) -> Problem {
+    let what = format!("cannot write results to {}: {why}", path.display());
+    Problem::new(Exit::Unwritten, what, "name another file with -o")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::Duration;
+
+    use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+    use super::*;
+    use crate::job::{BadLine, JobHash, Place};
+    use crate::outcome::{Status, Waits};
+
+    fn spec(target: Target, existing: Existing) -> SinkSpec {
+        SinkSpec {
+            target,
+            existing,
+            form: Form {
+                epoch: Duration::ZERO,
+                body: Keep::Keep,
+                headers: Keep::Keep,
+                inputs: Inputs::One,
+            },
+        }
+    }
+
+    fn file(path: impl Into<PathBuf>, existing: Existing) -> SinkSpec {
+        spec(Target::File(path.into()), existing)
+    }
+
+    fn batch(numbers: std::ops::Range<u32>) -> Batch {
+        let outcome = |number: u32| Outcome {
+            seq: number.into(),
+            line: Err(BadLine {
+                place: Place {
+                    file: "-".into(),
+                    line: 1,
+                },
+                column: 1,
+                what: "empty".to_owned(),
+                mend: "write a job".to_owned(),
+                id: None,
+                hash: JobHash(0),
+            }),
+            status: Status::Invalid,
+            tries: Vec::new(),
+            queue: None,
+            waits: Waits::new(),
+            units: None,
+            reply: None,
+            error: None,
+        };
+        numbers
+            .map(|number| (Ticket::numbered(number), Box::new(outcome(number))))
+            .collect()
+    }
+
+    /// What is told until the sink is finished.
+    fn told(mut events: UnboundedReceiver<Event>) -> Vec<Event> {
+        std::iter::from_fn(|| events.try_recv().ok()).collect()
+    }
+
+    fn tickets(events: &[Event]) -> Vec<Ticket> {
+        let ticket = |event: &Event| match event {
+            Event::Recorded(ticket) => *ticket,
+            other => panic!("not expected: {other:?}"),
+        };
+        events.iter().map(ticket).collect()
+    }
+
+    #[test]
+    fn each_outcome_is_a_line_and_is_told_when_it_is_in_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.jsonl");
+        let (tell, mut events) = unbounded_channel();
+        let sink = Sink::open(&file(&path, Existing::Refuse), tell).unwrap();
+        sink.record(batch(0..2));
+        assert!(matches!(events.blocking_recv(), Some(Event::Recorded(_))));
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
+        sink.record(batch(2..3));
+        sink.record(batch(3..5_000));
+        sink.finish().unwrap();
+        let recorded = tickets(&told(events));
+        assert_eq!(
+            recorded,
+            (1..5_000).map(Ticket::numbered).collect::<Vec<_>>()
+        );
+        for (nth, line) in fs::read_to_string(&path).unwrap().lines().enumerate() {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(line["seq"], nth);
+        }
+    }
+
+    #[test]
+    fn results_that_go_nowhere_are_recorded_at_once() {
+        let (tell, events) = unbounded_channel();
+        let sink = Sink::open(&spec(Target::Nowhere, Existing::Refuse), tell).unwrap();
+        sink.record(batch(0..2));
+        sink.finish().unwrap();
+        assert_eq!(tickets(&told(events)).len(), 2);
+    }
+
+    #[test]
+    fn a_file_with_content_is_left_alone_unless_it_may_be_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.jsonl");
+        fs::write(&path, "old").unwrap();
+        let (tell, _events) = unbounded_channel();
+        let refused = Sink::open(&file(&path, Existing::Refuse), tell.clone()).unwrap_err();
+        assert_eq!(refused.exit, Exit::Usage);
+        assert!(
+            refused
+                .what
+                .ends_with("out.jsonl exists, use --overwrite to replace it")
+        );
+        let overwrite = file(&path, Existing::Overwrite);
+        overwrite.check().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        Sink::open(&overwrite, tell).unwrap().finish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "");
+    }
+
+    #[test]
+    fn a_file_that_another_run_writes_to_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.jsonl");
+        let (tell, _events) = unbounded_channel();
+        let first = Sink::open(&file(&path, Existing::Refuse), tell.clone()).unwrap();
+        first.record(batch(0..2));
+        for existing in [Existing::Refuse, Existing::Overwrite] {
+            let refused = Sink::open(&file(&path, existing), tell.clone()).unwrap_err();
+            assert_eq!(refused.exit, Exit::Usage);
+        }
+        first.finish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
+        let next = Sink::open(&file(&path, Existing::Overwrite), tell).unwrap();
+        next.finish().unwrap();
+    }
+
+    #[test]
+    fn a_check_makes_no_file_and_takes_devices_and_empty_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let new = folder.path().join("new.jsonl");
+        file(&new, Existing::Refuse).check().unwrap();
+        assert!(!new.exists());
+        fs::write(&new, "").unwrap();
+        file(&new, Existing::Refuse).check().unwrap();
+        for device in ["/dev/null", "/dev/full"] {
+            file(device, Existing::Refuse).check().unwrap();
+        }
+        for (path, why) in [
+            (folder.path().to_owned(), "is a directory"),
+            (folder.path().join("no/out.jsonl"), "folder does not exist"),
+            (new.join("out.jsonl"), "ot a directory"),
+        ] {
+            let problem = file(path, Existing::Overwrite).check().unwrap_err();
+            assert_eq!(problem.exit, Exit::Unwritten);
+            assert!(problem.what.contains(why), "{problem}");
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_disk_is_told_once_with_path_and_cause() {
+        let (tell, events) = unbounded_channel();
+        let sink = Sink::open(&file("/dev/full", Existing::Refuse), tell).unwrap();
+        sink.record(batch(0..3));
+        sink.record(batch(3..4));
+        let problem = sink.finish().unwrap_err();
+        assert_eq!(problem.exit, Exit::Unwritten);
+        assert!(
+            problem.what.contains("/dev/full: No space left on device"),
+            "{problem}"
+        );
+        match &told(events)[..] {
+            [Event::SinkLost(lost)] => assert_eq!(*lost, problem),
+            other => panic!("not expected: {other:?}"),
+        }
+    }
+}
