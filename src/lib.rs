@@ -24,6 +24,8 @@ pub mod retry;
 pub mod client;
 pub mod clock;
 pub mod mock;
+pub mod progress;
+pub mod report;
 pub mod sink;
 pub mod source;
 

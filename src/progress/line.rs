@@ -1,0 +1,117 @@
+//! What one line of progress says. Floor 4: doors.
+
+use std::time::Duration;
+
+use super::Snapshot;
+use crate::metrics::Owner;
+use crate::units::{Tick, three_digits};
+
+/// Cut so that the terminal does not break it: one column stays free for the cursor. Control
+/// characters, which could move it, become spaces.
+pub(super) fn fitted(line: &str, columns: Option<u16>) -> String {
+    let room = columns.map_or(usize::MAX, |columns| usize::from(columns.saturating_sub(1)));
+    let shown = line.chars().take(room);
+    shown
+        .map(|char| if char.is_control() { ' ' } else { char })
+        .collect()
+}
+
+fn of_total(snapshot: &Snapshot) -> String {
+    let done = snapshot.counts.done();
+    match snapshot.total {
+        Some(total) => format!("{done}/{total}"),
+        None => done.to_string(),
+    }
+}
+
+/// `12s 60/100 ok 60 failed 0 5.0/s`.
+pub(super) fn plain_line(now: Tick, snapshot: &Snapshot, rate: f64) -> String {
+    let elapsed = Duration::from_secs(now.since(Tick::ZERO).as_secs());
+    let elapsed = humantime::format_duration(elapsed).to_string();
+    let counts = &snapshot.counts;
+    let invalid = match counts.invalid {
+        0 => String::new(),
+        invalid => format!(" invalid {invalid}"),
+    };
+    format!(
+        "{} {} ok {} failed {}{invalid} {rate:.1}/s",
+        elapsed.replace(' ', ""),
+        of_total(snapshot),
+        counts.ok,
+        counts.failed
+    )
+}
+
+/// What matters most stands first: a narrow terminal cuts the rest.
+pub(super) fn bar_line(snapshot: &Snapshot, rate: f64, binds: &str) -> String {
+    let counts = &snapshot.counts;
+    let mut parts = vec![
+        of_total(snapshot),
+        format!("{}/s", three_digits(rate)),
+        format!("failed {}", counts.failed),
+    ];
+    if counts.invalid > 0 {
+        parts.push(format!("invalid {}", counts.invalid));
+    }
+    parts.extend(left(snapshot, rate).map(|left| format!("{left} left")));
+    parts.push(format!("in flight {}", snapshot.in_flight));
+    parts.push(format!("waiting {}", snapshot.waiting));
+    if snapshot.binds != Owner::Nothing {
+        parts.push(format!("held by {binds}"));
+    }
+    parts.join("  ")
+}
+
+/// At this rate, in whole seconds; `None` if the total is not known or nothing moves.
+#[expect(clippy::cast_precision_loss, reason = "shown in whole seconds")]
+fn left(snapshot: &Snapshot, rate: f64) -> Option<String> {
+    let undone = snapshot.total?.saturating_sub(snapshot.counts.done());
+    let seconds = (undone as f64 / rate).ceil();
+    let span = Duration::try_from_secs_f64(seconds).ok()?;
+    Some(
+        humantime::format_duration(span)
+            .to_string()
+            .replace(' ', ""),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Counts;
+
+    fn snapshot(ok: u64) -> Snapshot {
+        Snapshot {
+            counts: Counts {
+                read: ok,
+                ok,
+                ..Counts::default()
+            },
+            total: Some(100),
+            in_flight: 1,
+            waiting: 16,
+            binds: Owner::Slot,
+        }
+    }
+
+    #[test]
+    fn the_redrawn_line_says_how_far_how_fast_and_what_binds() {
+        let line = bar_line(&snapshot(60), 5.0, "slots");
+        assert_eq!(
+            line,
+            "60/100  5.00/s  failed 0  8s left  in flight 1  waiting 16  held by slots"
+        );
+        let line = bar_line(
+            &Snapshot {
+                total: None,
+                ..snapshot(0)
+            },
+            0.0,
+            "slots",
+        );
+        assert!(
+            !line.contains("left") && line.starts_with("0  0/s"),
+            "{line}"
+        );
+    }
+}

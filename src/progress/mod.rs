@@ -1,0 +1,270 @@
+//! How far a run has come, on stderr: one line in a terminal, now and then a line elsewhere. Floor 4: doors.
+
+mod line;
+mod screen;
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::metrics::littles::Setup;
+use crate::metrics::{Counts, Owner};
+use crate::units::Tick;
+use line::{bar_line, fitted, plain_line};
+use screen::Screen;
+
+/// What is shown, as `--progress` says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// A line that is redrawn if stderr is a terminal of at least 40x8, else plain lines.
+    Auto,
+    /// A line that is redrawn if stderr is a terminal of any size above zero, else plain lines.
+    Bar,
+    /// A line every 10 s.
+    Plain,
+    /// Notes only.
+    None,
+}
+
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Lines so far.
+    pub counts: Counts,
+    /// Lines in all, once it is known.
+    pub total: Option<u64>,
+    /// Tries in flight.
+    pub in_flight: u64,
+    /// Jobs in line and at rest.
+    pub waiting: usize,
+    /// What holds the oldest waiting job.
+    pub binds: Owner,
+}
+
+/// A bar is redrawn at most ten times a second: more is flicker.
+const REDRAW: Duration = Duration::from_millis(100);
+
+/// A log of a long run stays short enough to read.
+const PLAIN: Duration = Duration::from_secs(10);
+
+/// The rate is a mean over so much.
+const RATE_OVER: Duration = Duration::from_secs(5);
+
+/// Shows how far a run has come. It is told the time; nothing runs beside the caller's thread.
+pub struct Progress {
+    mode: Mode,
+    /// For the names of the limits.
+    setup: Setup,
+    bar: Option<ProgressBar>,
+    out: Box<dyn Write + Send>,
+    /// Columns of the terminal; `None` where lines have no end.
+    columns: Option<u16>,
+    next: Tick,
+    /// What was done at some moments of the last [`RATE_OVER`], and at one before.
+    past: VecDeque<(Tick, u64)>,
+}
+
+impl std::fmt::Debug for Progress {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Progress")
+            .field("mode", &self.mode)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Progress {
+    /// Progress on stderr, from the start of the run.
+    pub fn new(mode: Mode, setup: Setup) -> Self {
+        Self::on(
+            mode,
+            setup,
+            Screen::of_stderr(),
+            Box::new(std::io::stderr()),
+        )
+    }
+
+    fn on(mode: Mode, setup: Setup, screen: Option<Screen>, out: Box<dyn Write + Send>) -> Self {
+        let bar = screen.filter(|screen| screen.takes(mode)).map(|_| {
+            let target = ProgressDrawTarget::stderr_with_hz(10);
+            let style = ProgressStyle::with_template("{msg}").expect("the template is valid");
+            ProgressBar::with_draw_target(None, target).with_style(style)
+        });
+        let every = if bar.is_some() { REDRAW } else { PLAIN };
+        Self {
+            mode,
+            setup,
+            bar,
+            out,
+            columns: screen.map(|screen| screen.columns),
+            next: Tick::ZERO.after(every),
+            past: VecDeque::from([(Tick::ZERO, 0)]),
+        }
+    }
+
+    /// To be called at the end of every turn: does nothing unless a line is due.
+    pub fn update(&mut self, now: Tick, snapshot: &Snapshot) {
+        if now < self.next || self.mode == Mode::None {
+            return;
+        }
+        self.remeasure();
+        let rate = self.rate(now, snapshot.counts.done());
+        if let Some(bar) = &self.bar {
+            let line = bar_line(snapshot, rate, &self.setup.name_of(snapshot.binds));
+            bar.set_message(fitted(&line, self.columns));
+            self.next = now.after(REDRAW);
+        } else {
+            let line = plain_line(now, snapshot, rate);
+            self.print(&line);
+            self.next = now.after(PLAIN);
+        }
+    }
+
+    /// When the next line is due: a caller with nothing else to do may wake for it. `None` for never.
+    pub fn due(&self) -> Option<Tick> {
+        (self.mode != Mode::None).then_some(self.next)
+    }
+
+    /// Prints a message above the line that is redrawn; each of its lines is cut to the terminal.
+    pub fn note(&mut self, text: &str) {
+        for line in text.lines() {
+            match &self.bar {
+                Some(bar) => bar.println(fitted(line, self.columns)),
+                None => self.print(line),
+            }
+        }
+    }
+
+    /// Takes the line off the screen: what is printed next begins in a clean column.
+    pub fn finish(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+        self.mode = Mode::None;
+    }
+
+    /// A terminal may have been resized; one that became too small gets plain lines from then on.
+    fn remeasure(&mut self) {
+        let Some(bar) = &self.bar else {
+            return;
+        };
+        let screen = Screen::of_stderr();
+        self.columns = screen.map(|screen| screen.columns);
+        if !screen.is_some_and(|screen| screen.takes(self.mode)) {
+            bar.finish_and_clear();
+            self.bar = None;
+        }
+    }
+
+    /// Done per second over the last [`RATE_OVER`], or since the last line if that is longer ago.
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    fn rate(&mut self, now: Tick, done: u64) -> f64 {
+        let from = now.before(RATE_OVER);
+        while self.past.get(1).is_some_and(|&(at, _)| at <= from) {
+            self.past.pop_front();
+        }
+        let (at, before) = *self.past.front().unwrap_or(&(Tick::ZERO, 0));
+        self.past.push_back((now, done));
+        let span = now.since(at).as_secs_f64();
+        if span > 0.0 {
+            done.saturating_sub(before) as f64 / span
+        } else {
+            0.0
+        }
+    }
+
+    /// Progress that cannot be written is no reason to end a run.
+    fn print(&mut self, line: &str) {
+        let columns = self.columns.filter(|&columns| columns > 0);
+        let _ = writeln!(self.out, "{}", fitted(line, columns));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn snapshot(ok: u64) -> Snapshot {
+        Snapshot {
+            counts: Counts {
+                read: ok,
+                ok,
+                ..Counts::default()
+            },
+            total: Some(100),
+            in_flight: 1,
+            waiting: 16,
+            binds: Owner::Slot,
+        }
+    }
+
+    /// What a run of 100 jobs at 5/s prints, told every 200 ms, with a note at 12 s.
+    fn printed(mode: Mode, screen: Option<Screen>) -> String {
+        let log = Log::default();
+        let setup = Setup {
+            slots: Some(1),
+            limits: Vec::new(),
+        };
+        let mut progress = Progress::on(mode, setup, screen, Box::new(log.clone()));
+        for job in 0..=100 {
+            let now = Tick::ZERO.after(Duration::from_millis(200) * job);
+            progress.update(now, &snapshot(u64::from(job)));
+            if job == 60 {
+                progress.note("a note\x1b[1m\nof two lines");
+            }
+        }
+        progress.finish();
+        let bytes = log.0.lock().unwrap().clone();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn without_a_terminal_there_is_a_plain_line_every_ten_seconds() {
+        let lines = "10s 50/100 ok 50 failed 0 5.0/s\na note [1m\nof two lines\n\
+                     20s 100/100 ok 100 failed 0 5.0/s\n";
+        assert_eq!(printed(Mode::Auto, None), lines);
+        assert_eq!(printed(Mode::Bar, None), lines);
+        let tiny = Screen {
+            columns: 39,
+            rows: 50,
+        };
+        assert_eq!(printed(Mode::Auto, Some(tiny)), lines);
+        let zero = Screen {
+            columns: 0,
+            rows: 0,
+        };
+        assert_eq!(printed(Mode::Bar, Some(zero)), lines);
+    }
+
+    #[test]
+    fn plain_lines_are_cut_to_the_terminal() {
+        let narrow = Screen {
+            columns: 20,
+            rows: 5,
+        };
+        let text = printed(Mode::Auto, Some(narrow));
+        assert!(text.lines().all(|line| line.len() < 20), "{text}");
+    }
+
+    #[test]
+    fn none_prints_notes_only() {
+        assert_eq!(printed(Mode::None, None), "a note [1m\nof two lines\n");
+    }
+}

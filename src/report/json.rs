@@ -1,0 +1,209 @@
+//! The report for programs: one JSON object with stable keys. Floor 4: doors.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::Report;
+use super::text::QUANTILES;
+use crate::engine::{End, Signal};
+use crate::metrics::littles::Cause;
+use crate::metrics::{ByVerdict, Latencies, Owner, Part};
+
+/// The report as one object. Times are in milliseconds, rates per second; what is not known, and what
+/// is no number, is `null`.
+pub fn json(report: &Report) -> Value {
+    let summary = &report.summary;
+    let counts = &summary.counts;
+    let diagnosis = &report.diagnosis;
+    json!({
+        "counts": {
+            "read": counts.read,
+            "ok": counts.ok,
+            "failed": counts.failed,
+            "invalid": counts.invalid,
+            "skipped": counts.skipped,
+            "cancelled": counts.cancelled,
+        },
+        "ended": ended(&report.facts.end),
+        "elapsed_ms": millis(summary.elapsed),
+        "verdict": diagnosis.verdict,
+        "binding": diagnosis.binding.map(|owner| report.setup.name_of(owner)),
+        "advice": diagnosis.advice,
+        "findings": diagnosis.findings,
+        "throughput": throughput(report),
+        "little": little(report),
+        "held_back": held_back(report),
+        "crossover_ms": report.theory.crossover.as_ref().map(|it| millis(it.latency)),
+        "latency": {
+            "service": by_verdict(&summary.service),
+            "since_due": by_verdict(&summary.since_due),
+        },
+        "tries": summary.tries,
+        "retries": summary.retries,
+        "pauses": summary.pauses,
+        "unrepeated": summary.unrepeated,
+        "late_sends": summary.late,
+        "failures": counted(&summary.failures),
+        "try_failures": counted(&summary.try_failures),
+        "statuses": counted(&summary.statuses),
+        "waits_ms": summary.waits.iter()
+            .map(|(name, span)| (name.to_string(), json!(millis(*span))))
+            .collect::<Map<_, _>>(),
+        "sends": summary.sends.count,
+        "rate_reached_per_s": summary.sends.rate().and_then(finite),
+        "peak_in_flight": summary.peak_in_flight,
+        "slots": report.setup.slots,
+        "limits": limits(report),
+        "inputs": report.facts.inputs,
+        "seed": report.facts.seed,
+        "transport": report.facts.transport,
+    })
+}
+
+fn throughput(report: &Report) -> Value {
+    let stretch = &report.summary.stretch;
+    let observed = (stretch.ended > 0).then_some(stretch.rate);
+    let theory = report.theory.slots_ceiling().map(|ceiling| ceiling.rate);
+    let ceilings = report.theory.ceilings.iter().map(|ceiling| {
+        let owner = match ceiling.cause {
+            Cause::Slots(..) => Owner::Slot,
+            Cause::Limit(number, _) => Owner::Limit(number),
+        };
+        json!({ "name": report.setup.name_of(owner), "per_s": finite(ceiling.rate) })
+    });
+    let mut seconds: BTreeMap<u32, u64> = BTreeMap::new();
+    for &answers in &stretch.per_second {
+        *seconds.entry(answers).or_default() += 1;
+    }
+    let ratio = observed
+        .zip(theory)
+        .map(|(observed, theory)| observed / theory);
+    json!({
+        "observed_per_s": observed.and_then(finite),
+        "theory_slots_per_s": theory.and_then(finite),
+        "ratio": ratio.and_then(finite),
+        "ceilings": ceilings.collect::<Vec<_>>(),
+        "answers_per_second": seconds.into_iter().collect::<Vec<_>>(),
+    })
+}
+
+fn little(report: &Report) -> Value {
+    let stretch = &report.summary.stretch;
+    let part = match stretch.part {
+        Part::Steady => "steady",
+        Part::Whole => "whole",
+    };
+    json!({
+        "part": part,
+        "span_ms": millis(stretch.span()),
+        "in_flight": finite(stretch.in_flight),
+        "rate_per_s": finite(stretch.rate),
+        "mean_ms": stretch.mean.map(millis),
+        "product": report.theory.in_flight.and_then(finite),
+        "tries": stretch.ended,
+        "units_per_try": finite(stretch.units),
+    })
+}
+
+fn held_back(report: &Report) -> Vec<Value> {
+    let shares = report.diagnosis.shares.iter();
+    shares
+        .map(|share| {
+            json!({ "owner": share.name, "ms": millis(share.span), "percent": share.percent })
+        })
+        .collect()
+}
+
+fn limits(report: &Report) -> Vec<Value> {
+    let limits = report.setup.limits.iter();
+    limits
+        .map(|spec| {
+            json!({
+                "name": *spec.name,
+                "spec": spec.to_string(),
+                "per_s": finite(spec.rate.per_second()),
+            })
+        })
+        .collect()
+}
+
+fn by_verdict(latencies: &ByVerdict) -> Value {
+    json!({ "ok": quantiles(&latencies.ok), "failed": quantiles(&latencies.failed) })
+}
+
+/// The keys are the percentiles without their point: `p50`, `p999`.
+fn quantiles(latencies: &Latencies) -> Value {
+    let mut object: Map<String, Value> = QUANTILES
+        .iter()
+        .map(|(name, quantile)| {
+            let value = latencies.quantile(*quantile).map(millis);
+            (name.replace('.', ""), json!(value))
+        })
+        .collect();
+    object.insert("max".to_owned(), json!(latencies.max().map(millis)));
+    object.insert("n".to_owned(), json!(latencies.count()));
+    object.insert("beyond_1h".to_owned(), json!(latencies.beyond()));
+    Value::Object(object)
+}
+
+fn counted<K: std::fmt::Display>(counts: &BTreeMap<K, u64>) -> Map<String, Value> {
+    let each = counts.iter();
+    each.map(|(name, count)| (name.to_string(), json!(count)))
+        .collect()
+}
+
+fn ended(end: &End) -> &'static str {
+    match end {
+        End::Finished => "finished",
+        End::InputLost(_) => "input_lost",
+        End::SinkLost(_) => "results_lost",
+        End::Signalled(Signal::Interrupt) => "interrupted",
+        End::Signalled(Signal::Terminate) => "terminated",
+    }
+}
+
+/// In milliseconds, rounded to the microsecond.
+fn millis(span: Duration) -> f64 {
+    (span.as_secs_f64() * 1e6).round() / 1e3
+}
+
+/// A number that JSON can hold, with six decimals.
+fn finite(number: f64) -> Option<f64> {
+    number.is_finite().then(|| (number * 1e6).round() / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::samples;
+
+    #[test]
+    fn the_report_is_one_object_with_the_figures_of_the_run() {
+        let value = json(&samples::held_by_qps());
+        assert_eq!(value["counts"]["read"], 600, "{value}");
+        assert_eq!(value["binding"], "--qps 10");
+        assert_eq!(value["crossover_ms"], 2000.0);
+        assert_eq!(value["held_back"][0]["percent"], 100);
+        assert_eq!(value["limits"][0]["spec"], "10 bucket burst=1");
+        let observed = value["throughput"]["observed_per_s"].as_f64().unwrap();
+        assert!((9.9..10.1).contains(&observed), "{observed}");
+        let seconds = value["throughput"]["answers_per_second"]
+            .as_array()
+            .unwrap();
+        let sum: u64 = seconds.iter().map(|pair| pair[1].as_u64().unwrap()).sum();
+        assert_eq!(sum, 59, "{seconds:?}");
+        assert_eq!(value["latency"]["service"]["ok"]["n"], 600);
+    }
+
+    #[test]
+    fn a_run_without_jobs_has_nulls_and_no_nan() {
+        let text = json(&samples::empty()).to_string();
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+        assert_eq!(value["throughput"]["observed_per_s"], Value::Null);
+        assert_eq!(value["latency"]["since_due"]["ok"]["p999"], Value::Null);
+        assert_eq!(value["binding"], Value::Null);
+    }
+}

@@ -1,0 +1,63 @@
+//! What is told about a run when it is over. Floor 4: doors.
+
+mod bars;
+pub mod comparison;
+pub mod json;
+mod page;
+#[cfg(test)]
+mod samples;
+pub mod text;
+mod throughput;
+
+use crate::engine::End;
+use crate::metrics::Summary;
+use crate::metrics::diagnose::Diagnosis;
+use crate::metrics::littles::{Setup, Theory};
+
+/// Everything that a report can tell.
+#[derive(Debug)]
+pub struct Report {
+    /// The figures.
+    pub summary: Summary,
+    /// The limits in force.
+    pub setup: Setup,
+    /// What theory says beside them.
+    pub theory: Theory,
+    /// Whose wait it was.
+    pub diagnosis: Diagnosis,
+    /// What the figures do not hold.
+    pub facts: Facts,
+}
+
+/// The circumstances of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// The names of the inputs, in order.
+    pub inputs: Vec<String>,
+    /// The seed of the jitter: the same one gives the same rests.
+    pub seed: u64,
+    /// What carried the requests.
+    pub transport: String,
+    /// Why the run was over.
+    pub end: End,
+}
+
+impl Report {
+    /// The report on a run that is closed.
+    pub fn new(summary: Summary, setup: Setup, facts: Facts) -> Self {
+        let theory = Theory::of(&setup, &summary.stretch);
+        let diagnosis = Diagnosis::of(&summary, &setup, &theory);
+        Self {
+            summary,
+            setup,
+            theory,
+            diagnosis,
+            facts,
+        }
+    }
+
+    /// Whether any server answered anything: without an answer there is no rate to set beside a theory.
+    fn was_answered(&self) -> bool {
+        !self.summary.statuses.is_empty()
+    }
+}

@@ -1,0 +1,187 @@
+//! Runs that the tests of reports look at, made by hand without an engine. Floor 4: doors.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+
+use super::{Facts, Report};
+use crate::engine::End;
+use crate::job::{BadLine, JobHash, Place};
+use crate::limit::{Counts, Spec};
+use crate::metrics::littles::Setup;
+use crate::metrics::{HoldOn, Metrics, Owner, Turn};
+use crate::outcome::{Failure, FailureKind, Outcome, Reached, Status, Try};
+use crate::units::{Cost, Tick};
+
+/// A run of equal jobs: as many at once as `slots`, one every `every`.
+pub(super) struct Run {
+    pub(super) jobs: u64,
+    pub(super) slots: u64,
+    pub(super) every: Duration,
+    pub(super) latency: Duration,
+    pub(super) owner: Owner,
+    /// The status of a job by its number.
+    pub(super) status: fn(u64) -> Option<u16>,
+    /// How much earlier than sent each was due.
+    pub(super) late: Duration,
+}
+
+pub(super) fn setup(slots: u64, limits: &[(&str, &str)]) -> Setup {
+    let limit = |(name, rate): &(&str, &str)| {
+        Spec::bucket(name, Counts::Requests, rate.parse().unwrap(), Cost::ONE)
+    };
+    Setup {
+        slots: Some(slots),
+        limits: limits.iter().map(limit).collect(),
+    }
+}
+
+pub(super) fn facts() -> Facts {
+    Facts {
+        inputs: vec!["jobs.jsonl".to_owned()],
+        seed: 42,
+        transport: "reqwest".to_owned(),
+        end: End::Finished,
+    }
+}
+
+/// `--concurrency 20 --qps 10` against an API that answers in 99.3 ms.
+pub(super) fn held_by_qps() -> Report {
+    let run = Run {
+        jobs: 600,
+        slots: 20,
+        every: Duration::from_millis(100),
+        latency: Duration::from_micros(99_300),
+        owner: Owner::Limit(0),
+        status: |_| Some(200),
+        late: Duration::ZERO,
+    };
+    Report::new(run.metrics(), setup(20, &[("qps", "10")]), facts())
+}
+
+/// `--concurrency 20` alone, against an API that answers in 50 ms.
+pub(super) fn held_by_slots() -> Report {
+    let run = Run {
+        jobs: 4000,
+        slots: 20,
+        every: Duration::ZERO,
+        latency: Duration::from_millis(50),
+        owner: Owner::Slot,
+        status: |job| Some(if job % 10 == 9 { 429 } else { 200 }),
+        late: Duration::from_secs(2),
+    };
+    Report::new(run.metrics(), setup(20, &[]), facts())
+}
+
+/// Ten jobs that could not connect.
+pub(super) fn unconnected() -> Report {
+    let run = Run {
+        jobs: 10,
+        slots: 10,
+        every: Duration::ZERO,
+        latency: Duration::from_millis(1),
+        owner: Owner::Input,
+        status: |_| None,
+        late: Duration::ZERO,
+    };
+    Report::new(run.metrics(), setup(10, &[]), facts())
+}
+
+/// Nothing was read.
+pub(super) fn empty() -> Report {
+    let summary = Metrics::new(Duration::ZERO).close(Tick::ZERO);
+    Report::new(summary, setup(20, &[("qps", "10")]), facts())
+}
+
+impl Run {
+    pub(super) fn metrics(&self) -> crate::metrics::Summary {
+        let mut metrics = Metrics::new(Duration::ZERO);
+        let mut ends: BTreeMap<(Tick, u64), Tick> = BTreeMap::new();
+        let mut now = Tick::ZERO;
+        let (mut next, mut flying) = (0, 0);
+        let due = |job: u64| Tick::ZERO.after(self.every * u32::try_from(job).unwrap());
+        (0..self.jobs).for_each(|_| metrics.read());
+        loop {
+            metrics.advance(now);
+            while let Some((&(end, job), &sent)) = ends.first_key_value().filter(|it| it.0.0 <= now)
+            {
+                ends.pop_first();
+                flying -= 1;
+                self.end(&mut metrics, job, sent, end);
+            }
+            while next < self.jobs && flying < self.slots && due(next) <= now {
+                metrics.granted(now);
+                ends.insert((now.after(self.latency), next), now);
+                (next, flying) = (next + 1, flying + 1);
+            }
+            let waiting = usize::try_from(self.jobs - next).unwrap();
+            metrics.turn(
+                now,
+                Turn {
+                    hold: HoldOn::Open(if waiting > 0 {
+                        self.owner
+                    } else {
+                        Owner::Nothing
+                    }),
+                    head: None,
+                    waiting,
+                },
+            );
+            let end = ends.first_key_value().map(|(&(end, _), _)| end);
+            let go = (waiting > 0 && flying < self.slots).then(|| due(next));
+            match end.into_iter().chain(go).min() {
+                Some(then) => now = then,
+                None => return metrics.close(now),
+            }
+        }
+    }
+
+    fn end(&self, metrics: &mut Metrics, job: u64, sent: Tick, end: Tick) {
+        let status = (self.status)(job);
+        let failure = status.is_none().then(|| Failure {
+            kind: FailureKind::Connect,
+            reached: Reached::NotSent,
+            message: "refused".to_owned(),
+        });
+        let done = Try {
+            due: sent.before(self.late),
+            granted: sent,
+            sent: status.map(|_| sent),
+            first_byte: status.map(|_| end),
+            done: end,
+            status: status.map(|status| StatusCode::from_u16(status).unwrap()),
+            retry_after: None,
+            failure,
+        };
+        metrics.ended(end, &done, 0);
+        let (verdict, error) = match status {
+            Some(200) => (Status::Ok, None),
+            Some(_) => (Status::Failed, Some((FailureKind::Http, String::new()))),
+            None => (Status::Failed, Some((FailureKind::Connect, String::new()))),
+        };
+        metrics.done(&Outcome {
+            seq: job,
+            line: Err(BadLine {
+                place: Place {
+                    file: Arc::from("jobs.jsonl"),
+                    line: job + 1,
+                },
+                column: 1,
+                what: String::new(),
+                mend: String::new(),
+                id: None,
+                hash: JobHash(job),
+            }),
+            status: verdict,
+            tries: vec![done],
+            queue: None,
+            waits: BTreeMap::new(),
+            units: None,
+            reply: None,
+            error,
+        });
+        metrics.recorded(verdict);
+    }
+}

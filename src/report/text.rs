@@ -1,0 +1,449 @@
+//! The report for people: at most 45 lines of at most 100 columns. Floor 4: doors.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::Report;
+pub use super::bars::Glyphs;
+pub use super::page::Paint;
+use super::page::{INDENT, Page, Tone};
+use crate::engine::{End, Signal};
+use crate::error::Exit;
+use crate::metrics::{ByVerdict, LATE, Latencies, Owner, Part};
+use crate::outcome::FailureKind;
+use crate::units::{show_span, three_digits};
+
+/// The most lines that a report has.
+pub const LINES: usize = 45;
+
+/// Columns of a table's name and of its verdict.
+const NAME: usize = 15;
+const VERDICT: usize = 8;
+
+/// The most findings that are printed; JSON has them all.
+const FINDINGS: usize = 3;
+
+/// Sends are called late if the 99th percentile since due is so many times that of the service time,
+/// and more than [`LATE`] above it.
+const LATE_TIMES: u32 = 2;
+
+/// The percentiles of a table, with their headings.
+pub(super) const QUANTILES: [(&str, f64); 5] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+];
+
+/// The whole report, each line ended. Where a run fills all its lines, findings give way.
+pub fn text(report: &Report, glyphs: Glyphs, paint: Paint) -> String {
+    let with = |findings| {
+        let mut page = Page::new(glyphs, paint);
+        page.verdict(report);
+        page.throughput(report);
+        page.littles_law(report);
+        page.held_back(report);
+        page.notes(report, findings);
+        page.latency(report);
+        page.tries(report);
+        page.circumstances(report);
+        page.into_text()
+    };
+    let mut texts = (0..=FINDINGS).rev().map(with);
+    let fitting = texts.find(|text| text.lines().count() <= LINES);
+    fitting.unwrap_or_else(|| with(0).split_inclusive('\n').take(LINES).collect())
+}
+
+/// Little's law is a law of means over whole tries: within so many per cent it is said to agree. A try
+/// that crosses an end of the part counts whole in its latency and in part in what was in flight.
+const AGREES: f64 = 5.0;
+
+impl Page {
+    fn verdict(&mut self, report: &Report) {
+        let (summary, counts) = (&report.summary, &report.summary.counts);
+        self.section("VERDICT", &report.diagnosis.verdict, Tone::Calm);
+        let jobs = format!(
+            "read {} = ok {} + failed {} + invalid {} + skipped {} + cancelled {}   in {}",
+            counts.read,
+            counts.ok,
+            counts.failed,
+            counts.invalid,
+            counts.skipped,
+            counts.cancelled,
+            show_span(summary.elapsed)
+        );
+        self.section("JOBS", &jobs, Tone::Calm);
+        if counts.failed > 0 {
+            let mut kinds = summary.failures.clone();
+            kinds.remove(&FailureKind::Invalid);
+            let kinds = joined(&kinds, ", ");
+            let text = format!("ok {}  failed {} ({kinds})", counts.ok, counts.failed);
+            self.section("", &text, Tone::Alarm);
+        }
+        if let Some(text) = ended(&report.facts.end) {
+            self.section("ENDED", &text, Tone::Alarm);
+        }
+        self.gap();
+    }
+
+    fn littles_law(&mut self, report: &Report) {
+        let (summary, stretch) = (&report.summary, &report.summary.stretch);
+        let dash = self.glyphs().dash();
+        let mut text = match (stretch.mean, report.theory.in_flight) {
+            (Some(mean), Some(product)) if stretch.in_flight > 0.0 && report.was_answered() => {
+                let apart = (product / stretch.in_flight - 1.0).abs() * 100.0;
+                let (sign, verdict) = if apart <= AGREES {
+                    ('=', format!("agrees to {apart:.1} %"))
+                } else {
+                    (
+                        '~',
+                        format!("differs by {apart:.0} %: tries cross the ends of a short part"),
+                    )
+                };
+                let (in_flight, rate) =
+                    (three_digits(stretch.in_flight), three_digits(stretch.rate));
+                format!(
+                    "in flight {in_flight} {sign} {rate}/s x {}     {verdict}",
+                    show_span(mean)
+                )
+            }
+            (Some(_) | None, Some(_) | None) => format!("in flight {dash} = {dash} x {dash}"),
+        };
+        let _ = write!(text, "     peak in flight {}", summary.peak_in_flight);
+        if let Some(slots) = report.setup.slots {
+            let _ = write!(text, " of {slots}");
+        }
+        self.section("LITTLE", &text, Tone::Calm);
+        if stretch.part == Part::Whole && stretch.ended > 0 {
+            let text = "whole run used: under 20 replies or 1 s of steady part";
+            self.section("", text, Tone::Calm);
+        }
+    }
+
+    fn held_back(&mut self, report: &Report) {
+        let dash = self.glyphs().dash();
+        let (shares, span) = (&report.diagnosis.shares, report.summary.stretch.span());
+        let mut held: Vec<String> = shares
+            .iter()
+            .filter(|share| share.owner != Owner::Nothing)
+            .filter(|share| share.percent > 0 || share.owner == Owner::Slot)
+            .map(|share| {
+                let span = show_span(share.span);
+                format!("{span} for {} ({} %)", share.name, share.percent)
+            })
+            .collect();
+        let slots_free = shares.iter().all(|share| share.owner != Owner::Slot);
+        if held.is_empty() || (slots_free && report.setup.slots.is_some()) {
+            held.push("0 s for slots".to_owned());
+        }
+        let idle = shares.iter().find(|share| share.owner == Owner::Nothing);
+        let idle = idle.map(|share| {
+            let span = show_span(share.span);
+            format!("; no job waited for {span} ({} %)", share.percent)
+        });
+        let text = if shares.is_empty() {
+            dash.to_owned()
+        } else {
+            format!(
+                "of {} the next job waited {}{}",
+                show_span(span),
+                held.join(", "),
+                idle.unwrap_or_default()
+            )
+        };
+        self.section("HELD BACK", &text, Tone::Calm);
+        let advice = &report.diagnosis.advice;
+        self.section(
+            "ADVICE",
+            if advice.is_empty() { dash } else { advice },
+            Tone::Calm,
+        );
+    }
+
+    fn notes(&mut self, report: &Report, most: usize) {
+        for (number, finding) in report.diagnosis.findings.iter().take(most).enumerate() {
+            let heading = if number == 0 { "NOTE" } else { "" };
+            self.section(heading, finding, Tone::Calm);
+        }
+        self.gap();
+    }
+
+    fn latency(&mut self, report: &Report) {
+        let summary = &report.summary;
+        let meaning = "service time: first byte written to last byte read; \
+                       since due: due to last byte read";
+        self.section("LATENCY", meaning, Tone::Calm);
+        let mut heading = " ".repeat(NAME + VERDICT);
+        for name in QUANTILES
+            .map(|(name, _)| name)
+            .into_iter()
+            .chain(["max", "n"])
+        {
+            let _ = write!(heading, "{name:>9}");
+        }
+        self.line(&heading, Tone::Calm);
+        self.table("service time", &summary.service);
+        self.table("since due", &summary.since_due);
+        self.lateness(report);
+    }
+
+    /// A row for what succeeded, and one for what failed if anything did.
+    fn table(&mut self, name: &str, latencies: &ByVerdict) {
+        let row = self.row(name, "ok", &latencies.ok);
+        self.line(&row, Tone::Calm);
+        if latencies.failed.count() > 0 {
+            let row = self.row("", "failed", &latencies.failed);
+            self.line(&row, Tone::Calm);
+        }
+    }
+
+    fn row(&self, name: &str, verdict: &str, latencies: &Latencies) -> String {
+        let cell = |span: Option<Duration>| {
+            span.map_or_else(|| self.glyphs().dash().to_owned(), show_span)
+        };
+        let mut row = format!("{:<NAME$}{verdict:<VERDICT$}", format!("  {name}"));
+        for (_, quantile) in QUANTILES {
+            let _ = write!(row, "{:>9}", cell(latencies.quantile(quantile)));
+        }
+        let _ = write!(row, "{:>9}{:>9}", cell(latencies.max()), latencies.count());
+        if latencies.beyond() > 0 {
+            let _ = write!(row, "  > 1h: {}", latencies.beyond());
+        }
+        row
+    }
+
+    /// The sentence for coordinated omission: service time alone would hide the wait before the send.
+    fn lateness(&mut self, report: &Report) {
+        let p99 = |latencies: &ByVerdict| latencies.ok.quantile(0.99);
+        let summary = &report.summary;
+        let (Some(service), Some(since_due)) = (p99(&summary.service), p99(&summary.since_due))
+        else {
+            return;
+        };
+        if since_due < service * LATE_TIMES || since_due < service + LATE {
+            return;
+        }
+        let text = if summary.late > 0 {
+            let owner = report.diagnosis.binding.unwrap_or(Owner::Nothing);
+            format!(
+                "{} of {} jobs were first sent over {} after they were due, held by {}",
+                summary.late,
+                summary.since_due.ok.count() + summary.since_due.failed.count(),
+                show_span(LATE),
+                report.setup.name_of(owner)
+            )
+        } else {
+            format!(
+                "since due holds the rests before {} retries",
+                summary.retries
+            )
+        };
+        self.section("LATE", &text, Tone::Calm);
+    }
+
+    fn tries(&mut self, report: &Report) {
+        let (summary, dash) = (&report.summary, self.glyphs().dash());
+        self.gap();
+        let mut text = format!(
+            "tries {}, retries {}, pauses asked {}",
+            summary.tries, summary.retries, summary.pauses
+        );
+        if !summary.try_failures.is_empty() {
+            let kinds = joined(&summary.try_failures, ", ");
+            let _ = write!(text, "; tries failed: {kinds}");
+        }
+        self.section("RETRIES", &text, Tone::Calm);
+        let statuses = joined(&summary.statuses, "   ");
+        let statuses = if statuses.is_empty() { dash } else { &statuses };
+        self.section("STATUSES", statuses, Tone::Calm);
+        let sends = &summary.sends;
+        let rate = match sends.rate() {
+            Some(rate) => format!(
+                "reached {}/s = ({} - 1) sends / {} from the first to the last",
+                three_digits(rate),
+                sends.count,
+                show_span(sends.last.since(sends.first))
+            ),
+            None => format!("reached {dash}"),
+        };
+        self.section("RATE", &rate, Tone::Calm);
+    }
+
+    fn circumstances(&mut self, report: &Report) {
+        let facts = &report.facts;
+        let text = format!(
+            "seed {}, transport {}, input {}",
+            facts.seed,
+            facts.transport,
+            facts.inputs.join(" ")
+        );
+        self.line(&format!("{:<INDENT$}{text}", "RUN"), Tone::Calm);
+    }
+}
+
+fn ended(end: &End) -> Option<String> {
+    Some(match end {
+        End::Finished => return None,
+        End::InputLost(problem) => format!("reading broke: {}", one_line(&problem.to_string())),
+        End::SinkLost(problem) if problem.exit == Exit::PipeClosed => {
+            "whoever read the results has closed the pipe".to_owned()
+        }
+        End::SinkLost(problem) => {
+            format!(
+                "results could not be written: {}",
+                one_line(&problem.to_string())
+            )
+        }
+        End::Signalled(Signal::Interrupt) => "by Ctrl-C".to_owned(),
+        End::Signalled(Signal::Terminate) => "by SIGTERM".to_owned(),
+    })
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// `http 1, timeout 2`.
+fn joined<K: std::fmt::Display>(
+    counts: &std::collections::BTreeMap<K, u64>,
+    between: &str,
+) -> String {
+    let each = counts.iter().map(|(name, count)| format!("{name} {count}"));
+    each.collect::<Vec<_>>().join(between)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::page::COLUMNS;
+    use crate::report::samples;
+
+    fn shown(report: &Report) -> String {
+        let text = text(report, Glyphs::Unicode, Paint::Plain);
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(text.lines().count() <= LINES, "too long:\n{text}");
+        assert!(widest <= Some(COLUMNS), "too wide:\n{text}");
+        assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
+        text
+    }
+
+    fn assert_holds(text: &str, facts: &[&str]) {
+        for fact in facts {
+            assert!(text.contains(fact), "`{fact}` is missing in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_run_held_by_qps_shows_both_ceilings_on_one_axis_and_where_they_cross() {
+        let text = shown(&samples::held_by_qps());
+        assert_holds(
+            &text,
+            &[
+                "read 600 = ok 600 + failed 0 + invalid 0 + skipped 0 + cancelled 0",
+                "observed 10.0/s     theory 20 slots / 99.3 ms = 201/s     5 % of it, 100 % of --qps 10",
+                "<- mean; --qps 10 binds",
+                "201/s      0 s",
+                "<- 20 slots / 99.3 ms: Semaphore(20) alone ends here",
+                "= 10.0/s x 99.3 ms     agrees to 0",
+                "peak in flight 1 of 20",
+                "for --qps 10 (100 %), 0 s for slots",
+                "--concurrency 2 would do",
+                "20 slots begin to bind when the API is slower than 20/10 = 2.0 s",
+            ],
+        );
+        assert!(text.lines().any(|line| line.trim() == ":"), "{text}");
+    }
+
+    #[test]
+    fn a_run_held_by_slots_names_the_latency_and_advises_qps() {
+        let text = shown(&samples::held_by_slots());
+        assert_holds(
+            &text,
+            &[
+                "the API's latency chose this rate: all 20 slots were taken (100 % of",
+                "20 slots / 50.0 ms bind",
+                "failed 400 (http 400)",
+                "--qps N chooses the rate: --qps 400",
+                "no rate limit is set",
+                "3940 of 4000 jobs were first sent over 100 ms after they were due, held by slots",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_run_without_jobs_has_dashes() {
+        let text = shown(&samples::empty());
+        assert_holds(
+            &text,
+            &[
+                "read 0 = ok 0",
+                "observed —",
+                "in flight — = — x —",
+                "ADVICE      —",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_run_that_never_connects_says_so_in_red() {
+        let report = samples::unconnected();
+        assert_holds(
+            &shown(&report),
+            &["ok 0  failed 10 (connect 10)", "--mock", "whole run used"],
+        );
+        let colour = text(&report, Glyphs::Ascii, Paint::Colour);
+        assert_holds(
+            &colour,
+            &["ok 0  failed 10 (connect 10)\x1b[0m", "\x1b[1mVERDICT"],
+        );
+    }
+
+    #[test]
+    fn the_fullest_report_still_fits() {
+        let Report { mut summary, .. } = samples::held_by_slots();
+        summary.stretch.units = 850.0;
+        summary.stretch.per_second = (0..400).map(|second| 300 + second).collect();
+        summary.try_failures.insert(FailureKind::Timeout, 1_234_567);
+        summary
+            .statuses
+            .extend((500..530).map(|status| (status, 1_234_567)));
+        summary.failures.insert(FailureKind::Limit, 3);
+        (summary.unrepeated, summary.retries) = (7, 2000);
+        summary.counts.cancelled = 1_234_567_890;
+        let kinds = [FailureKind::Dns, FailureKind::Tls, FailureKind::Reset];
+        summary.failures.extend(kinds.map(|kind| (kind, 1_234_567)));
+        for owner in [Owner::Input, Owner::Sink, Owner::Client, Owner::LookAhead] {
+            summary.stretch.shares.push((owner, Duration::from_secs(5)));
+        }
+        let rates: Vec<String> = (1..=3).map(|n| format!("{}/s", n * 250)).collect();
+        let limits: Vec<(&str, &str)> = rates.iter().map(|rate| ("qps", &**rate)).collect();
+        let mut setup = samples::setup(20, &limits);
+        setup.limits.push("tokens 1M/s name=tps".parse().unwrap());
+        let mut facts = samples::facts();
+        facts.inputs = vec!["a/rather/long/path/to/a/file/of/jobs\x1b[1m.jsonl".to_owned(); 9];
+        facts.end = End::SinkLost(crate::error::Problem::new(
+            crate::error::Exit::Unwritten,
+            "results cannot be written: No space left on device (os error 28) ".repeat(2),
+            "make room, and run again",
+        ));
+        let text = shown(&Report::new(summary, setup, facts));
+        assert_holds(
+            &text,
+            &[
+                "--tps 1M at 850 a try",
+                "results could not be written",
+                "seed 42",
+            ],
+        );
+        assert!(!text.contains('\x1b'), "{text}");
+    }
+
+    #[test]
+    fn ascii_has_seven_bits() {
+        for report in [samples::held_by_qps(), samples::empty()] {
+            let text = text(&report, Glyphs::Ascii, Paint::Plain);
+            assert!(text.is_ascii(), "{text}");
+        }
+    }
+}

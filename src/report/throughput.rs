@@ -1,0 +1,152 @@
+//! The part of the text that sets observed throughput beside its ceilings. Floor 4: doors.
+
+use std::fmt::Write as _;
+
+use super::Report;
+use super::bars::{Mark, histogram};
+use super::page::{Page, Tone};
+use crate::limit::Counts;
+use crate::metrics::littles::Cause;
+use crate::metrics::{Owner, Part};
+use crate::units::{show_span, three_digits};
+
+impl Page {
+    pub(super) fn throughput(&mut self, report: &Report) {
+        let stretch = &report.summary.stretch;
+        let observed = report.was_answered().then_some(stretch.rate);
+        let mut text = format!("observed {}", self.rate(observed));
+        let mut shares = Vec::new();
+        if let Some(ceiling) = report
+            .theory
+            .slots_ceiling()
+            .filter(|_| report.was_answered())
+        {
+            if let Cause::Slots(slots, mean) = &ceiling.cause {
+                let _ = write!(
+                    text,
+                    "     theory {slots} {} / {} = {}/s",
+                    if *slots == 1 { "slot" } else { "slots" },
+                    show_span(*mean),
+                    three_digits(ceiling.rate)
+                );
+            }
+            shares.push(format!("{} of it", percent_of(stretch.rate, ceiling.rate)));
+        } else {
+            let _ = write!(text, "     theory {}", self.glyphs().dash());
+        }
+        let limits = report.theory.ceilings.iter();
+        let lowest = limits.filter_map(|ceiling| match ceiling.cause {
+            Cause::Limit(number, _) => Some((number, ceiling.rate)),
+            Cause::Slots(..) => None,
+        });
+        if let Some((number, rate)) = lowest.into_iter().next().filter(|_| observed.is_some()) {
+            let name = report.setup.name_of(Owner::Limit(number));
+            shares.push(format!("{} of {name}", percent_of(stretch.rate, rate)));
+        }
+        if !shares.is_empty() {
+            let _ = write!(text, "     {}", shares.join(", "));
+        }
+        self.section("THROUGHPUT", &text, Tone::Calm);
+        self.histogram(report);
+    }
+
+    fn histogram(&mut self, report: &Report) {
+        let (summary, stretch) = (&report.summary, &report.summary.stretch);
+        let span = stretch.span();
+        if !report.was_answered() {
+            return;
+        }
+        if stretch.per_second.len() < 2 {
+            let text = format!(
+                "no histogram of answers per second: under 2 whole seconds ({})",
+                show_span(span)
+            );
+            self.line(&format!("  {text}"), Tone::Calm);
+            return;
+        }
+        let part = match stretch.part {
+            Part::Whole => "of the run".to_owned(),
+            Part::Steady => {
+                let before = stretch.from.since(summary.sends.first);
+                let after = summary.elapsed.saturating_sub(before + span);
+                format!(
+                    "of {:.1} steady s (first {:.1} s and last {:.1} s left out)",
+                    span.as_secs_f64(),
+                    before.as_secs_f64(),
+                    after.as_secs_f64()
+                )
+            }
+        };
+        let seconds = stretch.per_second.len();
+        self.line(
+            &format!("  answers per second, {seconds} whole seconds {part}"),
+            Tone::Calm,
+        );
+        for line in histogram(&stretch.per_second, &marks(report), self.glyphs()) {
+            self.line(&format!("    {line}"), Tone::Calm);
+        }
+    }
+
+    fn rate(&self, rate: Option<f64>) -> String {
+        rate.map_or_else(
+            || self.glyphs().dash().to_owned(),
+            |rate| format!("{}/s", three_digits(rate)),
+        )
+    }
+}
+
+/// What is marked on the axis of the histogram: the mean, and each ceiling.
+fn marks(report: &Report) -> Vec<Mark> {
+    let mean = Mark {
+        rate: report.summary.stretch.rate,
+        text: "mean".to_owned(),
+    };
+    let binding = report.diagnosis.binding;
+    let ceilings = report.theory.ceilings.iter().map(|ceiling| {
+        let text = match &ceiling.cause {
+            Cause::Slots(slots, mean) => {
+                let (unit, verb) = if *slots == 1 {
+                    ("slot", "binds")
+                } else {
+                    ("slots", "bind")
+                };
+                let name = format!("{slots} {unit} / {}", show_span(*mean));
+                if binding == Some(Owner::Slot) {
+                    format!("{name} {verb}")
+                } else {
+                    format!("{name}: Semaphore({slots}) alone ends here")
+                }
+            }
+            Cause::Limit(number, _) => {
+                let owner = Owner::Limit(*number);
+                let name = report.setup.name_of(owner);
+                let verb = if binding == Some(owner) { " binds" } else { "" };
+                match report.setup.limits[*number].counts {
+                    Counts::Requests => format!("{name}{verb}"),
+                    Counts::Units => {
+                        let units = three_digits(report.summary.stretch.units);
+                        format!("{name} at {units} a try{verb}")
+                    }
+                }
+            }
+        };
+        Mark {
+            rate: ceiling.rate,
+            text,
+        }
+    });
+    std::iter::once(mean).chain(ceilings).collect()
+}
+
+fn percent_of(part: f64, whole: f64) -> String {
+    let percent = if whole > 0.0 {
+        part / whole * 100.0
+    } else {
+        0.0
+    };
+    if percent > 0.0 && percent < 0.95 {
+        format!("{percent:.1} %")
+    } else {
+        format!("{percent:.0} %")
+    }
+}
