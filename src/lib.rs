@@ -31,3 +31,6 @@ pub mod source;
 
 // Floor 5, drive: what carries the engine through a run.
 pub mod drive;
+
+// Floor 6, front: the command line.
+pub mod command;

@@ -1,0 +1,105 @@
+//! The subcommands: each joins the parts that it needs. Floor 6: front.
+
+mod args;
+mod compare;
+mod files;
+mod limits;
+mod mock;
+mod run;
+mod values;
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+
+use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
+
+use crate::error::{Exit, Problem};
+use args::{Cli, Command};
+use values::ColorWhen;
+
+/// Runs the program: reads the command line, does what it says, and tells how it ended.
+pub fn main(line: impl IntoIterator<Item = OsString>) -> Exit {
+    let cli = match Cli::try_parse_from(line) {
+        Ok(cli) => cli,
+        Err(said) => return show_usage(&without_secrets(said)),
+    };
+    let ended = match cli.command {
+        Command::Run(args) => run::run(&args),
+        Command::Compare(args) => compare::compare(&args),
+        Command::Mock(args) => mock::mock(&args),
+    };
+    ended.unwrap_or_else(|problem| {
+        tell(&problem);
+        problem.exit
+    })
+}
+
+/// Options whose values may be credentials: what is wrong with one is told without it.
+const SECRET_OPTIONS: [&str; 2] = ["--header", "--base-url"];
+
+fn without_secrets(mut said: clap::Error) -> clap::Error {
+    let option = match said.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(option)) => option.as_str(),
+        Some(_) | None => "",
+    };
+    if SECRET_OPTIONS
+        .iter()
+        .any(|secret| option.starts_with(secret))
+    {
+        let hidden = ContextValue::String("***".to_owned());
+        said.insert(ContextKind::InvalidValue, hidden);
+    }
+    said
+}
+
+/// Help goes to stdout, what is wrong with the flags to stderr; a closed pipe is no error.
+fn show_usage(said: &clap::Error) -> Exit {
+    match said.print() {
+        Err(why) if why.kind() == io::ErrorKind::BrokenPipe => Exit::PipeClosed,
+        Ok(()) | Err(_) if said.exit_code() == 0 => Exit::AllOk,
+        Ok(()) | Err(_) => Exit::Usage,
+    }
+}
+
+/// What ends the run, on stderr; nothing for a reader that went away.
+fn tell(problem: &Problem) {
+    if problem.exit != Exit::PipeClosed {
+        say(&format!("shaper: {problem}"));
+    }
+}
+
+/// A message on stderr. If even that is gone, nobody is left to be told.
+fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// A page on stdout.
+fn print(page: &str) -> Result<(), Problem> {
+    let mut out = io::stdout().lock();
+    out.write_all(page.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|why| match why.kind() {
+            io::ErrorKind::BrokenPipe => Problem::new(Exit::PipeClosed, "", ""),
+            _ => Problem::new(
+                Exit::Unwritten,
+                format!("stdout: {why}"),
+                "make room there, or write to another place",
+            ),
+        })
+}
+
+impl ColorWhen {
+    /// Whether to colour what goes to stderr. See <https://no-color.org>.
+    fn on_stderr(self) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => {
+                let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+                let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+                io::stderr().is_terminal() && !set("NO_COLOR") && !dumb
+            }
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! `shaper run`: joins input, limits, client, results and report. Floor 6: front.
+
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use tokio::runtime;
+use tokio::sync::mpsc;
+
+use super::args::{OutputArgs, RunArgs};
+use super::values::{ProgressKind, ReportForm};
+use super::{files, print, say, tell};
+use crate::client::{Client, ClientSpec, Via};
+use crate::clock::Clock;
+use crate::drive::live::{Live, Notes};
+use crate::engine::{End, LookAhead, Rules, Signal};
+use crate::error::{Exit, Problem};
+use crate::limit::{Counts, Setting, Spec, Travel};
+use crate::metrics::littles::Setup;
+use crate::metrics::{Owner, Summary};
+use crate::mock::{self, Mock};
+use crate::progress::{Mode, Progress};
+use crate::report::text::{Glyphs, Paint};
+use crate::report::{Facts, Report, json, text};
+use crate::retry::Policy;
+use crate::sink::{Existing, Form, Inputs, Sink, SinkSpec, Target};
+use crate::source::{self, Reader, Source, UnitsRule};
+use crate::units::Cost;
+
+/// A late wake-up within this costs no rate. Timers ring 0.1 ms late, but a busy machine holds a program
+/// up for one or two milliseconds now and then (`cargo bench --bench pacing` prints it).
+const SLACK: Duration = Duration::from_millis(2);
+
+pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
+    let clock = Clock::start();
+    let limits = args.limits.specs()?;
+    files::check(&args.jobs, &args.output)?;
+    let sink = sink_spec(args, &clock)?;
+    sink.check()?;
+    let input = open_input(args, &limits)?;
+    let seed = args.retry.seed.unwrap_or_else(|| clock.seed());
+    let mock = args
+        .http
+        .mock
+        .clone()
+        .map(|spec| mock::serve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), spec, seed, None));
+    let mock = mock.transpose()?;
+    let setting = Setting {
+        travel: Travel::Real,
+        epoch: clock.epoch(),
+    };
+    let rules = rules(args, limits.clone(), setting, seed);
+    let setup = Setup {
+        slots: rules.slots.map(Cost::get),
+        limits,
+    };
+    if !args.output.quiet {
+        say(&start_lines(&setup, &sink.target, mock.as_ref()));
+    }
+    let names = input.spec.inputs.iter().map(source::Input::name).collect();
+    let (summary, end) = go(args, clock, rules, input, &sink, &setup, mock.as_ref())?;
+    let exit = exit(&summary, &end);
+    let facts = Facts {
+        inputs: names,
+        seed,
+        transport: "reqwest".to_owned(),
+        end: end.clone(),
+    };
+    let reported = report(&args.output, &Report::new(summary, setup, facts));
+    match &end {
+        End::InputLost(problem) | End::SinkLost(problem) => tell(problem),
+        End::Finished | End::Signalled(_) => {}
+    }
+    reported.map(|()| exit)
+}
+
+/// An input that has at least one line, or may be empty.
+struct Input {
+    spec: source::Spec,
+    source: Source,
+}
+
+fn open_input(args: &RunArgs, limits: &[Spec]) -> Result<Input, Problem> {
+    let inputs = source::inputs(&args.jobs)?;
+    let counted = limits.iter().any(|limit| limit.counts == Counts::Units);
+    let mut spec = source::Spec {
+        inputs,
+        format: args.input.format,
+        base_url: args.http.base_url.clone(),
+        headers: args.http.headers()?,
+        method: args.http.method.clone(),
+        body: args.http.data.clone().map(Into::into),
+        limit_jobs: args.input.limit_jobs.map(Cost::get),
+        units: if counted {
+            UnitsRule::Reserve
+        } else {
+            UnitsRule::Ignored
+        },
+    };
+    if args.input.strict {
+        spec = source::check_strict(spec)?;
+    }
+    let mut source = source::open(&spec)?;
+    match source.peek() {
+        Some(Err(problem)) => Err(problem.clone()),
+        None if !args.input.allow_empty => Err(source::empty(&spec.inputs)),
+        Some(Ok(_)) | None => Ok(Input { spec, source }),
+    }
+}
+
+fn sink_spec(args: &RunArgs, clock: &Clock) -> Result<SinkSpec, Problem> {
+    let is_stdout = |path: &Path| path.as_os_str() == "-";
+    let target = match &args.output.output {
+        Some(path) if is_stdout(path) => Target::Stdout,
+        Some(path) => Target::File(path.clone()),
+        None if io::stdout().is_terminal() => Target::Nowhere,
+        None => Target::Stdout,
+    };
+    let report_on_stdout = args.output.report_file.as_deref().is_some_and(is_stdout);
+    if report_on_stdout && !matches!(target, Target::File(_)) {
+        return Err(Problem::usage(
+            "the report goes to stdout and the results have no file",
+            "name one: -o FILE",
+        ));
+    }
+    Ok(SinkSpec {
+        target,
+        existing: if args.output.overwrite {
+            Existing::Overwrite
+        } else {
+            Existing::Refuse
+        },
+        form: Form {
+            epoch: clock.epoch(),
+            body: args.output.body,
+            headers: args.output.headers,
+            inputs: if args.jobs.len() > 1 {
+                Inputs::Several
+            } else {
+                Inputs::One
+            },
+        },
+    })
+}
+
+fn rules(args: &RunArgs, limits: Vec<Spec>, setting: Setting, seed: u64) -> Rules {
+    let retry = &args.retry;
+    let attempts = retry
+        .retries
+        .map_or(retry.max_attempts, |retries| u32::from(retries) + 1);
+    Rules {
+        slots: args.limits.concurrency.limit(),
+        limits,
+        setting,
+        retry: Policy {
+            max_attempts: NonZeroU32::new(attempts).expect("parsed as at least one"),
+            backoff: retry.backoff,
+            jitter: retry.jitter,
+            retry_unsafe: retry.retry_unsafe,
+            seed,
+        },
+        slack: SLACK,
+        timeout: retry.timeout,
+        look_ahead: LookAhead {
+            jobs: usize::try_from(args.limits.lookahead.get()).unwrap_or(usize::MAX),
+            ..LookAhead::default()
+        },
+    }
+}
+
+/// The run itself, on one thread beside those of reader and writer.
+fn go(
+    args: &RunArgs,
+    clock: Clock,
+    rules: Rules,
+    input: Input,
+    sink: &SinkSpec,
+    setup: &Setup,
+    mock: Option<&Mock>,
+) -> Result<(Summary, End), Problem> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|why| {
+        let what = format!("no timers or sockets: {why}");
+        Problem::usage(what, "free file descriptors")
+    })?;
+    let _inside = runtime.enter();
+    let (tell, events) = mpsc::unbounded_channel();
+    let client = Client::new(ClientSpec {
+        connect_timeout: Some(args.retry.connect_timeout),
+        read_timeout: args.retry.read_timeout,
+        max_body: args.http.max_body,
+        via: mock.map_or(Via::Direct, |mock| Via::Mock(mock.address())),
+        ..ClientSpec::default()
+    })?;
+    let live = Live {
+        clock,
+        client,
+        reader: Reader::spawn(input.source, move || clock.now())?,
+        sink: Sink::open(sink, tell.clone())?,
+        events,
+        tell,
+        total: counted(input.spec),
+        progress: Progress::new(progress_mode(&args.output), setup.clone()),
+        notes: match (args.output.quiet, args.output.verbose) {
+            (true, _) => Notes::None,
+            (false, 0) => Notes::First,
+            (false, _) => Notes::All,
+        },
+    };
+    runtime.block_on(live.run(rules))
+}
+
+/// The lines of the input, counted beside the run: the progress line shows them when they are known.
+fn counted(spec: source::Spec) -> Arc<OnceLock<u64>> {
+    let total = Arc::new(OnceLock::new());
+    let told = Arc::clone(&total);
+    thread::spawn(move || source::count(&spec).map(|count| told.set(count)));
+    total
+}
+
+fn progress_mode(output: &OutputArgs) -> Mode {
+    match output.progress {
+        _ if output.quiet => Mode::None,
+        ProgressKind::Auto => Mode::Auto,
+        ProgressKind::Bar => Mode::Bar,
+        ProgressKind::Plain => Mode::Plain,
+        ProgressKind::None => Mode::None,
+    }
+}
+
+/// The limits in force, the most that they let through, and where the results go.
+fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
+    let mut limits = vec![setup.slots.map_or("slots unlimited".to_owned(), |slots| {
+        format!("{slots} slots")
+    })];
+    for (number, limit) in setup.limits.iter().enumerate() {
+        let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
+        let (span, shown) = if limit.rate.period < minute {
+            (second, "1 s")
+        } else {
+            (minute, "60 s")
+        };
+        let most = limit.most_in(span, SLACK);
+        let unit = match limit.counts {
+            Counts::Requests => "",
+            Counts::Units => " tokens",
+        };
+        let name = setup.name_of(Owner::Limit(number));
+        limits.push(format!(
+            "{name} ({}, at most {most}{unit} in any {shown})",
+            limit.rate.shown()
+        ));
+    }
+    let results = match target {
+        Target::File(path) => format!("to {}", path.display()),
+        Target::Stdout => "to stdout".to_owned(),
+        Target::Nowhere => "counted and not kept (-o FILE keeps them)".to_owned(),
+    };
+    let api = mock.map_or(String::new(), |mock| {
+        format!("; requests go to the modelled API at {}", mock.address())
+    });
+    format!(
+        "LIMITS      {}\nRESULTS     {results}{api}",
+        limits.join("; ")
+    )
+}
+
+fn exit(summary: &Summary, end: &End) -> Exit {
+    let counts = &summary.counts;
+    match end {
+        End::SinkLost(problem) | End::InputLost(problem) => problem.exit,
+        End::Signalled(Signal::Interrupt) => Exit::Interrupted,
+        End::Signalled(Signal::Terminate) => Exit::Terminated,
+        End::Finished if counts.failed + counts.invalid > 0 => Exit::SomeFailed,
+        End::Finished => Exit::AllOk,
+    }
+}
+
+fn report(output: &OutputArgs, report: &Report) -> Result<(), Problem> {
+    let silent = output.quiet && output.report_file.is_none();
+    let colour = output.report_file.is_none() && output.color.on_stderr();
+    let page = match output.report {
+        ReportForm::None => return Ok(()),
+        ReportForm::Text if silent => return Ok(()),
+        ReportForm::Text => {
+            let glyphs = if output.ascii {
+                Glyphs::Ascii
+            } else {
+                Glyphs::Unicode
+            };
+            text::text(
+                report,
+                glyphs,
+                if colour { Paint::Colour } else { Paint::Plain },
+            )
+        }
+        ReportForm::Json => format!("{}\n", json::json(report)),
+    };
+    match &output.report_file {
+        None if output.report == ReportForm::Text => say(&format!("\n{}", page.trim_end())),
+        None => say(page.trim_end()),
+        Some(path) if path.as_os_str() == "-" => print(&page)?,
+        Some(path) => fs::write(path, page).map_err(|why| {
+            let place = path.display().to_string();
+            Problem::new(
+                Exit::Unwritten,
+                format!("the report cannot be written: {why}"),
+                "name another --report-file",
+            )
+            .at(place)
+        })?,
+    }
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! Values of options: their types, and how they are read. Floor 6: front.
+//!
+//! Messages say the accepted range; clap adds the flag and the value.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use http::{HeaderName, HeaderValue};
+use url::Url;
+
+use crate::units::{Cost, Rate, parse_count, parse_duration, parse_span};
+
+/// A bound that an option gives, or takes away: `none`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Bound<T> {
+    /// At most so many.
+    At(T),
+    /// No limit.
+    Unlimited,
+}
+
+impl<T: Clone> Bound<T> {
+    /// As the engine takes it.
+    pub(super) fn limit(&self) -> Option<T> {
+        match self {
+            Self::At(bound) => Some(bound.clone()),
+            Self::Unlimited => None,
+        }
+    }
+}
+
+/// What a bucket holds: so many, or a time's worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Burst {
+    /// So many requests.
+    Count(Cost),
+    /// What flows in during this time.
+    Worth(Duration),
+}
+
+/// A header value from the command line: it may be a credential.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Value(pub(super) HeaderValue);
+
+impl std::fmt::Debug for Value {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("***")
+    }
+}
+
+/// Forms of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ReportForm {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// No report.
+    None,
+}
+
+/// Forms of the progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ProgressKind {
+    /// A line that is redrawn in a terminal, else plain lines.
+    Auto,
+    /// The line that is redrawn.
+    Bar,
+    /// Plain lines, one each 10 s.
+    Plain,
+    /// Nothing.
+    None,
+}
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ColorWhen {
+    /// In a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+pub(super) fn count(text: &str) -> Result<Cost, String> {
+    parse_count(text).map(|count| Cost::new(count).expect("a count is above zero"))
+}
+
+/// What fits into a comparison that takes seconds.
+pub(super) fn few(text: &str) -> Result<Cost, String> {
+    match count(text) {
+        Ok(jobs) if jobs.get() <= 1_000_000 => Ok(jobs),
+        Ok(_) | Err(_) => Err("write a whole number from 1 to 1M".to_owned()),
+    }
+}
+
+pub(super) fn count_or_none(text: &str) -> Result<Bound<Cost>, String> {
+    or_none(text, count)
+}
+
+pub(super) fn rate_or_none(text: &str) -> Result<Bound<Rate>, String> {
+    or_none(text, str::parse)
+}
+
+fn or_none<T>(text: &str, parse: fn(&str) -> Result<T, String>) -> Result<Bound<T>, String> {
+    if text == "none" {
+        return Ok(Bound::Unlimited);
+    }
+    parse(text)
+        .map(Bound::At)
+        .map_err(|why| format!("{why}, or none"))
+}
+
+pub(super) fn attempts(text: &str) -> Result<u32, String> {
+    let count = parse_count(text)?;
+    u32::try_from(count).map_err(|_| format!("at most {}", u32::MAX))
+}
+
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
+    let (number, unit) = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)]
+        .into_iter()
+        .find_map(|(word, unit)| Some((text.strip_suffix(word)?, unit)))
+        .unwrap_or((text, 1));
+    let wrong = || "write a number of bytes from 1: 1000, 64MiB, 1GiB".to_owned();
+    parse_count(number)
+        .ok()
+        .and_then(|number| number.checked_mul(unit))
+        .ok_or_else(wrong)
+}
+
+pub(super) fn burst(text: &str) -> Result<Burst, String> {
+    if let Ok(count) = count(text) {
+        return Ok(Burst::Count(count));
+    }
+    match parse_duration(text) {
+        Ok(span) if !span.is_zero() && text.ends_with(|c: char| c.is_ascii_alphabetic()) => {
+            Ok(Burst::Worth(span))
+        }
+        Ok(_) | Err(_) => Err("write a number from 1, or a time above zero: 20, 4s".to_owned()),
+    }
+}
+
+pub(super) fn window(text: &str) -> Result<Rate, String> {
+    const FORM: &str = "write N/DUR, both above zero: 10/1s, 100/m";
+    let rate: Rate = text.parse().map_err(|_| FORM)?;
+    if text.contains('/') {
+        Ok(rate)
+    } else {
+        Err(FORM.to_owned())
+    }
+}
+
+pub(super) fn span(text: &str) -> Result<Duration, String> {
+    parse_span(text)
+}
+
+pub(super) fn base_url(text: &str) -> Result<Url, String> {
+    let url =
+        Url::parse(text).map_err(|why| format!("{why}; write http://HOST or https://HOST"))?;
+    match url.scheme() {
+        "http" | "https" => Ok(url),
+        scheme => Err(format!(
+            "scheme {scheme} is not supported; write http://HOST or https://HOST"
+        )),
+    }
+}
+
+pub(super) fn header_line(text: &str) -> Result<(HeaderName, Value), String> {
+    let (name, value) = text.split_once(':').ok_or("write NAME: VALUE")?;
+    let name = name
+        .trim()
+        .parse()
+        .map_err(|_| "the name has a character that no header name may have")?;
+    let value = HeaderValue::from_bytes(value.trim().as_bytes())
+        .map_err(|_| "the value has a line break or another control character")?;
+    Ok((name, Value(value)))
+}

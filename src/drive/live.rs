@@ -1,0 +1,339 @@
+//! The live driver: sockets, files, signals and timers around the engine. Floor 5: drive.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+
+use tokio::signal::unix::{self, SignalKind};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+use crate::client::Client;
+use crate::clock::{Alarm, Clock};
+use crate::engine::{Action, End, Engine, Event, Rules, Signal, Ticket};
+use crate::error::{Exit, Problem};
+use crate::metrics::Summary;
+use crate::outcome::{Failure, FailureKind, Outcome, Status};
+use crate::progress::{Progress, Snapshot};
+use crate::sink::Sink;
+use crate::source::{Line, Reader};
+use crate::units::Tick;
+
+/// The doors of a run.
+pub struct Live {
+    /// The time.
+    pub clock: Clock,
+    /// Where tries go.
+    pub client: Client,
+    /// Where lines come from.
+    pub reader: Reader,
+    /// Where results go.
+    pub sink: Sink,
+    /// What client and sink tell.
+    pub events: UnboundedReceiver<Event>,
+    /// How the client tells it.
+    pub tell: UnboundedSender<Event>,
+    /// The lines of the input, once somebody has counted them.
+    pub total: Arc<OnceLock<u64>>,
+    /// What the user sees meanwhile.
+    pub progress: Progress,
+    /// What is said beside it.
+    pub notes: Notes,
+}
+
+/// How much is said while a run goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Notes {
+    /// Nothing.
+    None,
+    /// Warnings, and the first failure of each kind.
+    First,
+    /// Every job that is not `ok`, too.
+    All,
+}
+
+/// What the loop waited for.
+enum Woken {
+    Event(Event),
+    Line(Option<Line>),
+    Signal(Signal),
+    Time,
+}
+
+struct Run {
+    live: Live,
+    engine: Engine,
+    /// Lines asked for and not yet here.
+    asked: usize,
+    reading: bool,
+    /// Results of this turn.
+    batch: Vec<(Ticket, Box<Outcome>)>,
+    end: Option<End>,
+    draining: bool,
+    failures: BTreeSet<FailureKind>,
+}
+
+impl Live {
+    /// Runs until the engine says that it is over, and closes the results.
+    ///
+    /// The problem is one of signals that cannot be listened for, or of no timer; everything else is in the [`End`].
+    pub async fn run(self, rules: Rules) -> Result<(Summary, End), Problem> {
+        let without = |what: &str, why: std::io::Error| {
+            Problem::usage(format!("{what}: {why}"), "free file descriptors")
+        };
+        let unheard = |why| without("signals cannot be heard", why);
+        let untimed = |why| without("no timer", why);
+        let mut alarm = Alarm::new(self.clock).map_err(untimed)?;
+        let mut interrupt = unix::signal(SignalKind::interrupt()).map_err(unheard)?;
+        let mut terminate = unix::signal(SignalKind::terminate()).map_err(unheard)?;
+        let mut run = Run {
+            live: self,
+            engine: Engine::new(rules),
+            asked: 0,
+            reading: true,
+            batch: Vec::new(),
+            end: None,
+            draining: false,
+            failures: BTreeSet::new(),
+        };
+        loop {
+            let wake = run.turn();
+            if let Some(end) = run.end.take() {
+                return Ok(run.close(end));
+            }
+            let wants_line = run.asked > 0 && run.reading;
+            let wake = [wake, run.live.progress.due()].into_iter().flatten().min();
+            let woken = tokio::select! {
+                biased;
+                _ = interrupt.recv() => Woken::Signal(Signal::Interrupt),
+                _ = terminate.recv() => Woken::Signal(Signal::Terminate),
+                event = run.live.events.recv() => Woken::Event(event.expect("the run holds a sender")),
+                line = run.live.reader.next(), if wants_line => Woken::Line(line),
+                () = wait_until(&mut alarm, wake) => Woken::Time,
+            };
+            match woken {
+                Woken::Event(event) => run.tell(event),
+                Woken::Line(line) => run.line(line),
+                Woken::Signal(signal) => run.signalled(signal),
+                Woken::Time => {}
+            }
+        }
+    }
+}
+
+async fn wait_until(alarm: &mut Alarm, wake: Option<Tick>) {
+    match wake {
+        Some(at) => alarm.wait_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The first failed try of a kind, and what a newcomer without a server can do.
+fn first_failure(failure: &Failure) -> String {
+    let mend = match failure.kind {
+        FailureKind::Connect | FailureKind::Dns => {
+            "\n  mend: start the server, or see the run without one: --mock answers in its place"
+        }
+        FailureKind::Invalid
+        | FailureKind::Tls
+        | FailureKind::Timeout
+        | FailureKind::Reset
+        | FailureKind::IncompleteBody
+        | FailureKind::BodyTooLarge
+        | FailureKind::Http
+        | FailureKind::Limit => "",
+    };
+    format!(
+        "first failed try ({}): {}{mend}",
+        failure.kind, failure.message
+    )
+}
+
+impl Run {
+    /// Tells everything that has happened, writes, decides, sends; again while lines come at once.
+    fn turn(&mut self) -> Option<Tick> {
+        loop {
+            while let Ok(event) = self.live.events.try_recv() {
+                self.tell(event);
+            }
+            self.read();
+            self.write();
+            let mut actions = Vec::new();
+            let wake = self.engine.decide(self.live.clock.now(), &mut actions);
+            let reads = actions
+                .iter()
+                .any(|action| matches!(action, Action::Read(_)));
+            self.carry_out(actions);
+            if !reads || self.end.is_some() {
+                self.show();
+                return wake;
+            }
+            let before = self.engine.counts().read;
+            self.read();
+            if self.engine.counts().read == before && self.reading {
+                self.show();
+                return wake;
+            }
+        }
+    }
+
+    /// Takes the lines that are there.
+    fn read(&mut self) {
+        while self.asked > 0
+            && self.reading
+            && let Some(line) = self.live.reader.try_next()
+        {
+            self.line(Some(line));
+        }
+    }
+
+    fn tell(&mut self, event: Event) {
+        if let Event::Ended(_, _, end) = &event
+            && let Err(failure) = &**end
+            && self.live.notes >= Notes::First
+            && self.failures.insert(failure.kind)
+        {
+            self.live.progress.note(&first_failure(failure));
+        }
+        let mut actions = Vec::new();
+        self.engine.tell(self.live.clock.now(), event, &mut actions);
+        self.carry_out(actions);
+    }
+
+    fn line(&mut self, line: Option<Line>) {
+        match line {
+            Some(Line::Read(line, ready_at)) => {
+                self.asked -= 1;
+                self.tell(Event::Read(line, ready_at));
+            }
+            Some(Line::Notice(text)) => {
+                if self.live.notes >= Notes::First {
+                    self.live.progress.note(&text);
+                }
+            }
+            Some(Line::Ended(how)) => {
+                self.reading = false;
+                self.tell(Event::InputEnded(how));
+            }
+            None => {
+                self.reading = false;
+                let broken = Problem::new(
+                    Exit::SomeFailed,
+                    "the thread that reads the input broke off",
+                    "please report it",
+                );
+                self.tell(Event::InputEnded(Err(broken)));
+            }
+        }
+    }
+
+    fn signalled(&mut self, signal: Signal) {
+        let (in_flight, _) = self.engine.load();
+        if !std::mem::replace(&mut self.draining, true) {
+            let again = match signal {
+                Signal::Interrupt => "Ctrl-C again to stop now",
+                Signal::Terminate => "a second signal stops now",
+            };
+            self.live
+                .progress
+                .note(&format!("finishing {in_flight} in flight, {again}"));
+        }
+        self.tell(Event::Signal(signal));
+        if self.end.is_some() {
+            self.live
+                .progress
+                .note(&format!("stopping now, {in_flight} in flight are given up"));
+        }
+    }
+
+    fn carry_out(&mut self, actions: Vec<Action>) {
+        for action in actions {
+            match action {
+                Action::Read(lines) => self.asked += lines,
+                Action::Send(ticket, job, grant) => {
+                    let Live {
+                        client,
+                        clock,
+                        tell,
+                        ..
+                    } = &self.live;
+                    client.start(ticket, &job, grant, *clock, tell.clone());
+                }
+                Action::Record(ticket, outcome) => {
+                    self.tell_failed(&outcome);
+                    self.batch.push((ticket, outcome));
+                }
+                Action::Stop(end) => self.end = Some(end),
+            }
+        }
+    }
+
+    /// A job that was never sent is the first of its kind here, one that was in [`Run::tell`].
+    fn tell_failed(&mut self, outcome: &Outcome) {
+        if outcome.status == Status::Ok {
+            return;
+        }
+        let Some((kind, message)) = &outcome.error else {
+            return;
+        };
+        if self.live.notes == Notes::First
+            && outcome.tries.is_empty()
+            && self.failures.insert(*kind)
+        {
+            self.live.progress.note(&format!("first {kind}: {message}"));
+        }
+        if self.live.notes < Notes::All {
+            return;
+        }
+        let text = match &outcome.line {
+            Ok(job) => format!(
+                "{}: {kind}, tries {}: {message}",
+                job.place,
+                outcome.tries.len()
+            ),
+            Err(bad) => bad.to_string(),
+        };
+        self.live.progress.note(&text);
+    }
+
+    /// One write for all results of the turn.
+    fn write(&mut self) {
+        if !self.batch.is_empty() {
+            self.live.sink.record(std::mem::take(&mut self.batch));
+        }
+    }
+
+    fn show(&mut self) {
+        let (in_flight, waiting) = self.engine.load();
+        let counts = self.engine.counts();
+        let snapshot = Snapshot {
+            counts,
+            total: if self.reading {
+                self.live.total.get().copied()
+            } else {
+                Some(counts.read)
+            },
+            in_flight: in_flight as u64,
+            waiting,
+            binds: self.engine.holds_back(),
+        };
+        self.live.progress.update(self.live.clock.now(), &snapshot);
+    }
+
+    fn close(mut self, end: End) -> (Summary, End) {
+        self.write();
+        self.live.progress.finish();
+        // A second signal does not wait for a reader of stdout that has stopped to read.
+        let written = if self.engine.is_idle() {
+            self.live.sink.finish()
+        } else {
+            Ok(())
+        };
+        let summary = self.engine.close(self.live.clock.now());
+        let end = match (end, written) {
+            (End::Finished | End::InputLost(_) | End::Signalled(_), Err(problem)) => {
+                End::SinkLost(problem)
+            }
+            (end, _) => end,
+        };
+        (summary, end)
+    }
+}

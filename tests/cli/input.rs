@@ -1,0 +1,474 @@
+//! Job files as people write them: every line is a job, a comment or one `invalid` result.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use serde_json::json;
+
+use crate::support::program::{OUT, Shaper};
+use crate::support::server::{Server, Step};
+use crate::support::{case, message, statuses};
+
+#[test]
+fn a_list_saved_on_windows_has_its_urls_and_nothing_else() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .case("01-bom-crlf.urls", &server)
+        .with_results()
+        .output();
+    done.exits(0).never_says("warning");
+    assert_eq!(server.targets(), ["/a", "/b"]);
+    assert_eq!(statuses(&done.results()), ["ok", "ok"]);
+}
+
+#[test]
+fn blank_lines_and_comments_are_no_jobs_but_count_as_lines() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .case("04-blanks-comments.urls", &server)
+        .with_results()
+        .output();
+    done.exits(0);
+    assert_eq!(server.targets(), ["/a", "/b", "/c", "/d"]);
+    let results = done.results();
+    let lines: Vec<_> = results.iter().map(|line| &line["line"]).collect();
+    assert_eq!(lines, [4, 5, 7, 8]);
+}
+
+#[test]
+fn blank_lines_are_no_jobs_in_jsonl() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .case("04-blank.jsonl", &server)
+        .with_results()
+        .output();
+    done.exits(0);
+    assert_eq!(server.targets(), ["/a", "/b"]);
+}
+
+#[test]
+fn limit_jobs_counts_jobs_and_not_lines() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .case("04-blanks-comments.urls", &server)
+        .args(["--limit-jobs", "2"])
+        .with_results()
+        .output();
+    done.exits(0);
+    assert_eq!(server.targets(), ["/a", "/b"]);
+    assert_eq!(done.results().len(), 2);
+}
+
+#[test]
+fn the_last_line_needs_no_newline() {
+    for file in ["05-noeol.jsonl", "05-noeol.urls"] {
+        let server = Server::start([Step::ok()]);
+        let done = Shaper::run().case(file, &server).with_results().output();
+        done.exits(0);
+        assert_eq!(server.targets(), ["/a", "/b"], "{file}");
+        assert_eq!(statuses(&done.results()), ["ok", "ok"], "{file}");
+    }
+}
+
+#[test]
+fn a_bad_byte_is_one_invalid_result_and_is_never_sent() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .case("06-bad-utf8.jsonl", &server)
+        .with_results()
+        .reporting()
+        .output();
+    done.exits(1);
+    assert_eq!(server.targets(), ["/a", "/c"]);
+    let results = done.results();
+    assert_eq!(statuses(&results), ["ok", "invalid", "ok"]);
+    assert_eq!(results[1]["line"], 2);
+    assert!(message(&results[1]).contains("UTF-8"), "{}", results[1]);
+    let counts = done.counts();
+    assert_eq!((counts.ok, counts.invalid), (2, 1));
+}
+
+#[test]
+fn strict_sends_nothing_when_any_line_is_bad() {
+    let files = [
+        ("06-bad-utf8.jsonl", ":2:"),
+        ("09-dup-ids.jsonl", ":3:"),
+        ("10-missing.jsonl", ":1:"),
+        ("13-nan.jsonl", ":2:"),
+        ("28-schemes.urls", ":1:"),
+    ];
+    for (file, place) in files {
+        let server = Server::start([Step::ok()]);
+        let done = Shaper::run()
+            .case(file, &server)
+            .args(["--strict"])
+            .with_results()
+            .output();
+        done.exits(2).says(&format!("{file}{place}"));
+        assert_eq!(server.requests().len(), 0, "{done}");
+    }
+    let server = Server::start([Step::ok()]);
+    let unknown = Shaper::run()
+        .case("12-unknown.jsonl", &server)
+        .args(["--strict"])
+        .with_results()
+        .output();
+    unknown
+        .exits(2)
+        .says("unknown field \"metod\" at line 1, did you mean \"method\"?");
+    assert_eq!(server.requests().len(), 0, "{unknown}");
+}
+
+#[test]
+fn strict_reads_all_of_stdin_before_it_sends() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .args(["-", "--strict"])
+        .stdin(case("06-bad-utf8.jsonl", &server))
+        .with_results()
+        .output();
+    done.exits(2);
+    assert_eq!(server.requests().len(), 0, "{done}");
+
+    let good = Shaper::run()
+        .args(["-", "--strict"])
+        .stdin(server.list(3))
+        .with_results()
+        .output();
+    good.exits(0);
+    assert_eq!(server.targets(), ["/0", "/1", "/2"]);
+}
+
+#[test]
+fn a_line_of_ten_mebibytes_is_sent_whole() {
+    const SIZE: usize = 10 << 20;
+    let server = Server::start([Step::ok()]);
+    let mut file = String::new();
+    for (id, target, body) in [("a", "/a", 0), ("big", "/big", SIZE), ("c", "/c", 0)] {
+        let url = server.url(target);
+        write!(file, r#"{{"id":"{id}","url":"{url}""#).expect("memory does not fail");
+        if body > 0 {
+            file.push_str(r#","method":"POST","body":""#);
+            file.extend(std::iter::repeat_n('x', body));
+            file.push('"');
+        }
+        file.push_str("}\n");
+    }
+    let done = Shaper::run()
+        .jobs("big.jsonl", file)
+        .with_results()
+        .output();
+    done.exits(0);
+    assert_eq!(server.targets(), ["/a", "/big", "/c"]);
+    let requests = server.requests();
+    let big = requests.iter().find(|seen| seen.target == "/big");
+    let body = &big.expect("it is among the targets").body;
+    assert_eq!(body.len(), SIZE);
+    assert!(body.iter().all(|byte| *byte == b'x'));
+    assert_eq!(statuses(&done.results()), ["ok", "ok", "ok"]);
+}
+
+#[test]
+fn a_second_job_with_the_same_id_is_invalid_and_names_both_lines() {
+    let server = Server::start([Step::ok()]);
+    let from_file = Shaper::run().case("09-dup-ids.jsonl", &server);
+    let from_pipe = Shaper::run()
+        .args(["-"])
+        .stdin(case("09-dup-ids.jsonl", &server));
+    for (nth, run) in [from_file, from_pipe].into_iter().enumerate() {
+        let done = run.with_results().output();
+        done.exits(1);
+        assert_eq!(server.requests().len(), 2 * (nth + 1), "{done}");
+        let results = done.results();
+        assert_eq!(statuses(&results), ["ok", "ok", "invalid"]);
+        let words = message(&results[2]);
+        let expected = "duplicate id \"a\" (lines 1 and 3)";
+        assert!(words.contains(expected), "{words}");
+    }
+    assert_eq!(server.targets(), ["/0", "/0", "/1", "/1"]);
+}
+
+#[test]
+fn a_job_without_a_url_is_invalid_and_one_without_a_method_is_a_get() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .case("10-missing.jsonl", &server)
+        .with_results()
+        .output();
+    done.exits(1);
+    let results = done.results();
+    let expected = ["invalid", "invalid", "invalid", "invalid", "ok"];
+    assert_eq!(statuses(&results), expected);
+    for (nth, result) in results[..4].iter().enumerate() {
+        assert_eq!(result["line"], nth + 1);
+        assert!(message(result).contains("\"url\""), "{result}");
+    }
+    let requests = server.requests();
+    assert_eq!((requests.len(), requests[0].method.as_str()), (1, "GET"));
+}
+
+#[test]
+fn an_unknown_field_is_a_warning_with_a_suggestion() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .case("12-unknown.jsonl", &server)
+        .with_results()
+        .output();
+    done.exits(0)
+        .says("unknown field \"metod\" at line 1, did you mean \"method\"?")
+        .never_says("\"meta\"");
+    let results = done.results();
+    assert_eq!(statuses(&results), ["ok", "ok"]);
+    assert_eq!(results[1]["meta"], json!({"row": 1}));
+}
+
+#[test]
+fn nan_and_infinity_are_not_valid_json() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .case("13-nan.jsonl", &server)
+        .with_results()
+        .output();
+    done.exits(1);
+    assert_eq!(server.targets(), ["/a", "/d"]);
+    let results = done.results();
+    assert_eq!(statuses(&results), ["ok", "invalid", "invalid", "ok"]);
+    for result in &results[1..3] {
+        assert!(message(result).contains("not valid JSON"), "{result}");
+    }
+}
+
+#[test]
+fn a_body_goes_out_byte_for_byte_however_deep_it_is() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .case("14-deep200.jsonl", &server)
+        .args(["-c", "1"])
+        .with_results()
+        .output();
+    done.exits(0);
+    let requests = server.requests();
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    assert_eq!(String::from_utf8_lossy(&requests[0].body), deep);
+    let kind = requests[0].header("content-type");
+    assert_eq!(kind, Some(b"application/json".as_slice()));
+    assert_eq!(requests[1].target, "/after");
+}
+
+#[test]
+fn a_hundred_thousand_levels_cannot_end_the_run() {
+    const LEVELS: usize = 100_000;
+    let server = Server::start([Step::ok()]);
+    let (open, shut) = ("[".repeat(LEVELS), "]".repeat(LEVELS));
+    let (deep, after) = (server.url("/deep"), server.url("/after"));
+    let file = format!(
+        "{{\"id\":\"deep\",\"method\":\"POST\",\"url\":\"{deep}\",\"body\":{open}{shut}}}\n\
+         {{\"id\":\"after\",\"url\":\"{after}\"}}\n"
+    );
+    let done = Shaper::run()
+        .jobs("deep.jsonl", file)
+        .with_results()
+        .output();
+    let results = done.results();
+    assert_eq!(results[1]["status"], "ok", "{done}");
+    if results[0]["status"] == "ok" {
+        done.exits(0);
+        let requests = server.requests();
+        let sent = requests.iter().find(|seen| seen.target == "/deep");
+        assert_eq!(sent.expect("it is ok").body, (open + &shut).as_bytes());
+    } else {
+        done.exits(1);
+        assert_eq!(results[0]["status"], "invalid");
+        assert!(message(&results[0]).contains("deep"), "{}", results[0]);
+    }
+}
+
+#[test]
+fn header_values_go_out_as_the_utf8_of_the_file() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .case("19-header-utf8.jsonl", &server)
+        .with_results()
+        .output();
+    done.exits(0);
+    let requests = server.requests();
+    assert_eq!(requests[0].header("x-name"), Some("Zoë".as_bytes()));
+    assert_eq!(
+        requests[0].header("user-agent"),
+        Some("Версия/1".as_bytes())
+    );
+}
+
+#[test]
+fn a_get_may_have_a_body_and_only_a_post_says_that_it_has_none() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .case("21-get-body.jsonl", &server)
+        .args(["-c", "1"])
+        .with_results()
+        .output();
+    done.exits(0);
+    let seen: Vec<_> = server
+        .requests()
+        .iter()
+        .map(|it| {
+            let length = it.header("content-length").map(<[u8]>::to_vec);
+            assert_eq!(it.header("transfer-encoding"), None, "{it:?}");
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            (
+                it.method.clone(),
+                length.as_deref().map(text),
+                text(&it.body),
+            )
+        })
+        .collect();
+    let expected = [
+        ("GET", Some("7"), r#"{"q":1}"#),
+        ("GET", None, ""),
+        ("DELETE", Some("1"), "x"),
+        ("POST", Some("0"), ""),
+    ]
+    .map(|(method, length, body)| (method.into(), length.map(Into::into), body.into()));
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn a_body_file_is_relative_to_its_job_file() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .file("there/22-body.txt", case("22-body.txt", &server))
+        .jobs(
+            "there/22-body-file.jsonl",
+            case("22-body-file.jsonl", &server),
+        )
+        .with_results()
+        .output();
+    done.exits(1);
+    let results = done.results();
+    assert_eq!(statuses(&results), ["invalid", "ok", "invalid"]);
+    for part in ["there/nope.json", "No such file"] {
+        assert!(message(&results[0]).contains(part), "{}", results[0]);
+    }
+    assert!(message(&results[2]).contains("directory"), "{}", results[2]);
+    assert_eq!(server.targets(), ["/b"]);
+    assert_eq!(server.requests()[0].body, b"hello from a file\n");
+}
+
+#[test]
+fn a_url_is_written_by_the_whatwg_rules_and_escaped_once() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .case("24-spaces.urls", &server)
+        .with_results()
+        .output();
+    done.exits(0);
+    let expected = ["/%2Fok", "/%zz?a=%", "/a%20b?q=x%20y", "/p|q?x=[1]&y={z}"];
+    assert_eq!(server.targets(), expected);
+    let written = server.url("/a b?q=x y");
+    assert_eq!(
+        done.results()[0]["url"],
+        written,
+        "as it stands in the file"
+    );
+}
+
+#[test]
+fn only_http_urls_are_sent_and_no_scheme_is_guessed() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .case("28-schemes.urls", &server)
+        .with_results()
+        .output();
+    done.exits(1);
+    assert_eq!(server.targets(), ["/d", "/f"]);
+    let results = done.results();
+    let missing = "no scheme, did you mean http://";
+    let hints = [
+        missing,
+        missing,
+        "relative URL needs --base-url",
+        missing,
+        "scheme not supported",
+        "scheme not supported",
+    ];
+    for (result, hint) in results.iter().zip(hints) {
+        assert_eq!(result["status"], "invalid", "{result}");
+        assert!(message(result).contains(hint), "no {hint} in {result}");
+    }
+    assert_eq!(statuses(&results[6..]), ["ok", "ok"]);
+}
+
+#[test]
+fn an_input_without_jobs_is_a_usage_error_unless_it_is_allowed() {
+    let server = Server::start([Step::ok()]);
+    for file in ["29-empty.jsonl", "29-comments.urls"] {
+        let refused = Shaper::run().case(file, &server).with_results().output();
+        refused.exits(2).says(&format!("no requests in {file}"));
+        assert!(!refused.path(OUT).exists(), "{refused}");
+
+        let allowed = Shaper::run()
+            .case(file, &server)
+            .args(["--allow-empty"])
+            .with_results()
+            .output();
+        allowed.exits(0).never_says("NaN");
+    }
+    let stdin = Shaper::run().args(["-"]).with_results().output();
+    stdin.exits(2).says("no requests in");
+    assert!(!stdin.path(OUT).exists(), "{stdin}");
+}
+
+#[test]
+fn an_input_without_jobs_leaves_old_results_alone() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .case("29-empty.jsonl", &server)
+        .file(OUT, "{\"seq\":0}\n")
+        .args(["--overwrite"])
+        .with_results()
+        .output();
+    done.exits(2);
+    let kept = fs::read_to_string(done.path(OUT)).expect("it was there before");
+    assert_eq!(kept, "{\"seq\":0}\n");
+}
+
+#[test]
+fn input_that_ends_inside_a_record_is_one_invalid_result() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .args(["-"])
+        .stdin(case("30-torn-stdin.txt", &server))
+        .with_results()
+        .output();
+    done.exits(1);
+    let results = done.results();
+    assert_eq!(statuses(&results), ["ok", "invalid"]);
+    let words = message(&results[1]);
+    assert!(words.contains("input ends inside a record"), "{words}");
+    assert_eq!(server.targets(), ["/a"]);
+}
+
+#[test]
+fn a_job_is_sent_when_its_line_comes_and_not_when_the_pipe_ends() {
+    let server = Server::start([Step::ok()]);
+    let mut running = Shaper::run()
+        .args(["-"])
+        .with_results()
+        .stdin_stays_open()
+        .start();
+    running.write(&format!("{}\n", server.url("/first")));
+    running.until("the first request", || server.requests().len() == 1);
+    running.write(&format!("{}\n", server.url("/second")));
+    running.until("the second request", || server.requests().len() == 2);
+    let done = running.wait();
+    done.exits(0);
+    assert_eq!(statuses(&done.results()), ["ok", "ok"]);
+}
+
+#[test]
+fn a_pipe_is_read_without_being_named() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run().stdin(server.list(2)).with_results().output();
+    done.exits(0);
+    assert_eq!(server.targets(), ["/0", "/1"]);
+}

@@ -1,0 +1,248 @@
+//! Tries: how many, after which wait, and which answers are final.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::program::Shaper;
+use crate::support::server::{Server, Step};
+use crate::support::statuses;
+
+#[test]
+fn retry_after_is_a_floor_and_holds_the_whole_host_back() {
+    let asked = Duration::from_secs(1);
+    let server = Server::start([Step::status(429).header("Retry-After", "1"), Step::ok()]);
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(10))
+        .args(["-c", "2", "--qps", "20/s"])
+        .with_results()
+        .alone()
+        .output();
+    done.exits(0);
+    let results = done.results();
+    assert_eq!(statuses(&results), ["ok"; 10]);
+    let refused = &results[0];
+    assert_eq!(refused["attempts"], 2, "{refused}");
+    assert_eq!(refused["tries"][0]["http_status"], 429);
+    assert_eq!(refused["tries"][0]["retry_after_ms"].as_f64(), Some(1000.0));
+
+    // The other slot may have been in flight. Everything else comes after the wait.
+    let moments = server.moments();
+    let early = moments.iter().filter(|at| **at < moments[0] + asked);
+    assert!(early.count() <= 2, "{moments:?}");
+    let told = refused["tries"][0]["first_byte_us"].as_u64();
+    let told = told.expect("it was answered");
+    let tries = results.iter().filter_map(|line| line["tries"].as_array());
+    for one in tries.flatten() {
+        let sent = one["sent_us"].as_u64().expect("it was sent");
+        let held = !(told..told + 1_000_000).contains(&sent);
+        assert!(held, "sent {} us after the 429: {one}", sent - told);
+    }
+}
+
+#[test]
+fn without_a_hint_the_waits_double_up_to_their_most() {
+    let server = Server::start([
+        Step::status(429),
+        Step::status(429),
+        Step::status(429),
+        Step::ok(),
+    ]);
+    let done = Shaper::run()
+        .jobs("one.urls", server.list(1))
+        .args(["--max-attempts", "5", "--jitter", "none"])
+        .args(["--backoff", "100ms..150ms"])
+        .with_results()
+        .output();
+    done.exits(0);
+    let result = &done.results()[0];
+    assert_eq!(
+        (&result["status"], &result["attempts"]),
+        (&"ok".into(), &4.into())
+    );
+    assert_eq!(server.requests().len(), 4);
+    let tries = result["tries"].as_array().expect("it was sent");
+    for (pair, least) in tries.windows(2).zip([100_000, 150_000, 150_000]) {
+        let ended = pair[0]["done_us"].as_u64().expect("it was answered");
+        let sent = pair[1]["sent_us"].as_u64().expect("it was sent");
+        // Each moment is rounded down to a microsecond.
+        let rested = sent - ended + 1;
+        assert!(rested >= least, "{rested} us of {least}: {result}");
+    }
+    let waited = result["wait_ms"]["backoff"].as_f64().expect("it rested");
+    assert!(waited >= 399.9, "{result}");
+}
+
+#[test]
+fn full_jitter_spreads_jobs_that_fail_together() {
+    let server = Server::answering(|ask| match ask.nth_of_target {
+        0 | 1 => Step::status(429),
+        _ => Step::ok(),
+    });
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(20))
+        .args(["-c", "20", "--max-attempts", "5", "--seed", "1"])
+        .args(["--backoff", "100ms..2s"])
+        .with_results()
+        .output();
+    done.exits(0);
+    assert_eq!(server.requests().len(), 60);
+    let results = done.results();
+    let waits: BTreeSet<u64> = results
+        .iter()
+        .map(|line| {
+            assert_eq!(line["attempts"], 3, "{line}");
+            let waited = line["wait_ms"]["backoff"].as_f64().expect("it rested");
+            waited.to_bits()
+        })
+        .collect();
+    assert!(waits.len() >= 15, "{} different waits", waits.len());
+}
+
+#[test]
+fn the_number_of_attempts_is_exact() {
+    for most in [1, 3, 5] {
+        let server = Server::start([Step::status(500)]);
+        let done = Shaper::run()
+            .jobs("one.urls", server.list(1))
+            .args(["--max-attempts", &most.to_string()])
+            .args(["--backoff", "1ms..1ms"])
+            .with_results()
+            .output();
+        done.exits(1);
+        assert_eq!(server.requests().len(), most);
+        let result = &done.results()[0];
+        assert_eq!(result["status"], "failed");
+        assert_eq!(result["attempts"], most);
+        assert_eq!(result["error"]["kind"], "http");
+        let tries = result["tries"].as_array().expect("it was sent");
+        assert_eq!(tries.len(), most);
+        assert!(tries.iter().all(|one| one["http_status"] == 500));
+    }
+}
+
+#[test]
+fn a_job_that_succeeds_at_last_is_ok_and_lists_its_tries() {
+    let server = Server::start([Step::status(500), Step::status(500), Step::ok()]);
+    let done = Shaper::run()
+        .jobs("one.urls", server.list(1))
+        .args(["--max-attempts", "3", "--backoff", "1ms..1ms"])
+        .with_results()
+        .output();
+    done.exits(0);
+    let result = &done.results()[0];
+    assert_eq!(
+        (&result["status"], &result["attempts"]),
+        (&"ok".into(), &3.into())
+    );
+    let tries = result["tries"].as_array().expect("it was sent");
+    let seen: Vec<&Value> = tries.iter().map(|one| &one["http_status"]).collect();
+    assert_eq!(seen, [500, 500, 200]);
+}
+
+#[test]
+fn client_errors_are_final_and_others_are_tried_again() {
+    let finals = [400, 401, 403, 404, 410, 422];
+    let passing = [408, 425, 429, 500, 502, 503, 504];
+    let server = Server::answering(|ask| {
+        let status = ask.target[1..].parse().expect("targets are statuses");
+        Step::status(status)
+    });
+    let all = finals.iter().chain(&passing);
+    let list: String = all
+        .map(|status| server.url(&format!("/{status}\n")))
+        .collect();
+    let done = Shaper::run()
+        .jobs("jobs.urls", list)
+        .args(["--max-attempts", "2", "--backoff", "10ms..10ms"])
+        .with_results()
+        .output();
+    done.exits(1);
+    let expected = finals.iter().map(|status| (*status, 1));
+    let expected = expected.chain(passing.iter().map(|status| (*status, 2)));
+    let requests = server.requests();
+    for (result, (status, attempts)) in done.results().iter().zip(expected) {
+        assert_eq!(result["status"], "failed", "{result}");
+        assert_eq!(result["error"]["kind"], "http", "{result}");
+        assert_eq!(result["http_status"], status, "{result}");
+        assert_eq!(result["attempts"], attempts, "{result}");
+        let target = format!("/{status}");
+        let sent = requests.iter().filter(|seen| seen.target == target);
+        assert_eq!(sent.count(), attempts, "requests for {status}");
+    }
+}
+
+#[test]
+fn a_post_that_may_have_arrived_is_not_sent_twice() {
+    for step in [Step::close(), Step::reset()] {
+        let server = Server::start([step]);
+        let job = format!(
+            r#"{{"method":"POST","url":"{}","body":"x"}}"#,
+            server.url("/")
+        );
+        let done = Shaper::run()
+            .jobs("jobs.jsonl", job)
+            .args(["--backoff", "1ms..1ms"])
+            .with_results()
+            .output();
+        done.exits(1).says("--retry-unsafe");
+        assert_eq!(server.requests().len(), 1);
+        let result = &done.results()[0];
+        assert_eq!(result["error"]["kind"], "reset", "{result}");
+        assert_eq!(result["attempts"], 1);
+    }
+}
+
+#[test]
+fn a_get_that_breaks_off_is_sent_again() {
+    let server = Server::start([
+        Step::reset(),
+        Step::close(),
+        Step::ok().body("0123456789").cut(100, 10),
+        Step::ok().body("in pieces").chunked(),
+    ]);
+    let done = Shaper::run()
+        .jobs("one.urls", server.list(1))
+        .args(["--backoff", "1ms..1ms"])
+        .with_results()
+        .output();
+    done.exits(0);
+    let result = &done.results()[0];
+    assert_eq!(result["body"], "in pieces");
+    let tries = result["tries"].as_array().expect("it was sent");
+    let kinds: Vec<&Value> = tries.iter().map(|one| &one["error"]["kind"]).collect();
+    let expected = ["reset", "reset", "incomplete_body"].map(Value::from);
+    assert_eq!(kinds[..3], expected.each_ref()[..]);
+    assert_eq!(kinds[3], &Value::Null);
+}
+
+#[test]
+fn an_answer_without_a_length_ends_with_its_connection() {
+    let server = Server::start([Step::ok().body("hi").until_close()]);
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(2))
+        .args(["-c", "1"])
+        .with_results()
+        .output();
+    done.exits(0);
+    let results = done.results();
+    assert_eq!(statuses(&results), ["ok", "ok"]);
+    assert!(results.iter().all(|line| line["body"] == "hi"));
+    let requests = server.requests();
+    assert_ne!(requests[0].connection, requests[1].connection);
+}
+
+#[test]
+fn a_server_that_never_answers_is_a_timeout() {
+    let server = Server::start([Step::hang()]);
+    let done = Shaper::run()
+        .jobs("one.urls", server.list(1))
+        .args(["--timeout", "300ms", "--max-attempts", "1"])
+        .with_results()
+        .output();
+    done.exits(1);
+    let result = &done.results()[0];
+    assert_eq!(result["error"]["kind"], "timeout");
+    assert_eq!(server.requests().len(), 1);
+}

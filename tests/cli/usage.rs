@@ -1,0 +1,133 @@
+//! Command lines that cannot work, and the first things that a newcomer tries.
+
+use crate::support::program::{OUT, Shaper};
+use crate::support::server::{Server, Step};
+use crate::support::statuses;
+
+#[test]
+fn a_terminal_on_stdin_is_a_usage_error_at_once() {
+    let done = Shaper::run().stdin_is_a_terminal().with_results().output();
+    done.exits(2).says("shaper run");
+    assert!(!done.path(OUT).exists(), "{done}");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let done = Shaper::run()
+        .args(["nowhere.jsonl"])
+        .with_results()
+        .output();
+    done.exits(2).says("nowhere.jsonl").says("No such file");
+    assert!(!done.path(OUT).exists(), "{done}");
+}
+
+#[test]
+fn a_directory_is_no_job_file() {
+    let done = Shaper::run().args(["."]).with_results().output();
+    done.exits(2).says("directory");
+    assert!(!done.path(OUT).exists(), "{done}");
+}
+
+#[test]
+fn a_typing_error_in_an_option_is_answered_with_the_right_one() {
+    let done = Shaper::run().args(["--concurency", "5"]).output();
+    done.exits(2).says("--concurrency");
+}
+
+#[test]
+fn a_burst_without_a_rate_is_a_usage_error() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(1))
+        .args(["--burst", "5"])
+        .with_results()
+        .output();
+    done.exits(2).says("--burst").says("--qps");
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn an_unknown_format_is_answered_with_the_known_ones() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(1))
+        .args(["--format", "xml"])
+        .with_results()
+        .output();
+    done.exits(2).says("xml").says("jsonl");
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn no_arguments_show_what_there_is() {
+    let done = Shaper::plain().output();
+    done.exits(2).says("run");
+}
+
+#[test]
+fn help_and_version_go_to_stdout() {
+    for (flag, word) in [("--help", "run"), ("--version", env!("CARGO_PKG_VERSION"))] {
+        let done = Shaper::plain().args([flag]).output();
+        done.exits(0);
+        let text = String::from_utf8_lossy(&done.stdout);
+        assert!(text.contains(word), "{done}");
+    }
+}
+
+#[test]
+fn mock_runs_the_jobs_without_their_servers() {
+    let jobs = concat!(
+        r#"{"id":"a","url":"http://api.example.test/v1"}"#,
+        "\n",
+        r#"{"id":"b","method":"POST","url":"https://other.example.test/v2","body":{"q":1}}"#,
+        "\n",
+    );
+    let by_default = Shaper::run().args(["--mock"]);
+    let with_spec = Shaper::run().args(["--mock=latency=1ms"]);
+    for run in [by_default, with_spec] {
+        let done = run.jobs("jobs.jsonl", jobs).with_results().output();
+        done.exits(0);
+        let results = done.results();
+        assert_eq!(statuses(&results), ["ok", "ok"]);
+        assert_eq!(results[0]["url"], "http://api.example.test/v1");
+        assert_eq!(results[1]["url"], "https://other.example.test/v2");
+    }
+}
+
+#[test]
+fn an_option_that_may_hold_a_secret_is_refused_without_its_value() {
+    let server = Server::start([Step::ok()]);
+    for args in [
+        ["--header", "Bearer canary"],
+        ["--header", "a b: canary"],
+        ["--base-url", "htp://u:canary@h/"],
+    ] {
+        let done = Shaper::run()
+            .jobs("jobs.urls", server.list(1))
+            .args(args)
+            .output();
+        done.exits(2)
+            .says(args[0])
+            .says("'***'")
+            .never_says("canary");
+    }
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(1))
+        .args(["--bearer-env", "TOKEN"])
+        .env("TOKEN", "")
+        .output();
+    done.exits(2)
+        .says("--bearer-env TOKEN: this variable is empty");
+    let swapped = format!(
+        r#"{{"url":"{}","headers":{{"authorization: canary":""}}}}"#,
+        server.url("/")
+    );
+    let done = Shaper::run()
+        .jobs("jobs.jsonl", swapped)
+        .with_results()
+        .output();
+    done.exits(1)
+        .says("\"authorization\" is not a header name")
+        .never_says("canary");
+    assert_eq!(server.requests().len(), 0);
+}

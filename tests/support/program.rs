@@ -1,0 +1,512 @@
+//! The program under test: started with what a user gives it, observed as a user sees it.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::server::Server;
+use super::{PATIENCE, case};
+
+/// The file that tests write results to, unless they test just that.
+pub(crate) const OUT: &str = "out.jsonl";
+/// The file of [`Shaper::reporting`].
+const REPORT: &str = "report.json";
+
+/// Held for writing by a run whose timing is looked at, for reading by all others.
+static QUIET: RwLock<()> = RwLock::new(());
+
+/// A command line to be run in a directory of its own.
+pub(crate) struct Shaper {
+    args: Vec<OsString>,
+    env: Vec<(String, String)>,
+    stdin: Input,
+    stdout: Stdout,
+    stderr: Stderr,
+    company: Company,
+    largest_file: Option<u32>,
+    dir: TempDir,
+}
+
+enum Input {
+    Nothing,
+    Bytes(Vec<u8>),
+    OpenPipe,
+    Terminal,
+}
+
+enum Stdout {
+    Pipe,
+    ReaderGone,
+}
+
+enum Stderr {
+    Pipe,
+    Terminal,
+}
+
+#[derive(PartialEq)]
+enum Company {
+    Others,
+    Alone,
+}
+
+impl Shaper {
+    /// `shaper run`
+    pub(crate) fn run() -> Self {
+        Self::plain().args(["run"])
+    }
+
+    /// `shaper`
+    pub(crate) fn plain() -> Self {
+        Self {
+            args: Vec::new(),
+            env: Vec::new(),
+            stdin: Input::Nothing,
+            stdout: Stdout::Pipe,
+            stderr: Stderr::Pipe,
+            company: Company::Others,
+            largest_file: None,
+            dir: TempDir::new().expect("there is room for a temporary directory"),
+        }
+    }
+
+    /// More arguments.
+    pub(crate) fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
+        self.args.extend(args);
+        self
+    }
+
+    /// `-o out.jsonl`, which [`Output::results`] reads.
+    pub(crate) fn with_results(self) -> Self {
+        self.args(["-o", OUT])
+    }
+
+    /// The report as JSON in a file, which [`Output::report`] reads.
+    pub(crate) fn reporting(self) -> Self {
+        self.args(["--report", "json", "--report-file", REPORT])
+    }
+
+    /// A file in its directory.
+    pub(crate) fn file(self, name: &str, contents: impl AsRef<[u8]>) -> Self {
+        let path = self.dir.path().join(name);
+        let folder = path.parent().expect("it lies in the directory");
+        fs::create_dir_all(folder).expect("the directory is ours");
+        fs::write(&path, contents).expect("the directory is ours");
+        self
+    }
+
+    /// A file in its directory that is also the next argument.
+    pub(crate) fn jobs(self, name: &str, contents: impl AsRef<[u8]>) -> Self {
+        self.file(name, contents).args([name])
+    }
+
+    /// A file of `fixtures/cases`, pointed at `server`, as the next argument.
+    pub(crate) fn case(self, name: &str, server: &Server) -> Self {
+        self.jobs(name, case(name, server))
+    }
+
+    /// A variable; without this it has none.
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// All of standard input; without this it is empty.
+    pub(crate) fn stdin(mut self, bytes: impl AsRef<[u8]>) -> Self {
+        self.stdin = Input::Bytes(bytes.as_ref().to_vec());
+        self
+    }
+
+    /// Standard input that only [`Running::write`] fills and only [`Running::wait`] ends.
+    pub(crate) fn stdin_stays_open(mut self) -> Self {
+        self.stdin = Input::OpenPipe;
+        self
+    }
+
+    /// Standard input is a terminal at which nobody types.
+    pub(crate) fn stdin_is_a_terminal(mut self) -> Self {
+        self.stdin = Input::Terminal;
+        self
+    }
+
+    /// Standard output is a pipe whose reader has gone.
+    pub(crate) fn stdout_is_closed(mut self) -> Self {
+        self.stdout = Stdout::ReaderGone;
+        self
+    }
+
+    /// Standard error is a terminal.
+    pub(crate) fn stderr_is_a_terminal(mut self) -> Self {
+        self.stderr = Stderr::Terminal;
+        self
+    }
+
+    /// Files take no more than so many blocks of 512 or 1024 bytes, as on a disk that is full then.
+    pub(crate) fn files_end_after(mut self, blocks: u32) -> Self {
+        self.largest_file = Some(blocks);
+        self
+    }
+
+    /// No other run of these tests at the same time: for what is measured at the server.
+    pub(crate) fn alone(mut self) -> Self {
+        self.company = Company::Alone;
+        self
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn output(self) -> Output {
+        self.start().wait()
+    }
+
+    /// Starts it and comes back at once.
+    pub(crate) fn start(self) -> Running {
+        let alone = (self.company == Company::Alone)
+            .then(|| QUIET.write().unwrap_or_else(PoisonError::into_inner));
+        let among_others = (self.company == Company::Others)
+            .then(|| QUIET.read().unwrap_or_else(PoisonError::into_inner));
+        let shown = self.shown();
+        let mut command = match self.largest_file {
+            None => Command::new(env!("CARGO_BIN_EXE_shaper")),
+            Some(blocks) => {
+                // Without the trap a signal would end it at the first byte too many.
+                let limited = "trap '' XFSZ; ulimit -f \"$0\" && exec \"$@\"";
+                let mut shell = Command::new("/bin/sh");
+                shell.args(["-c", limited, &blocks.to_string()]);
+                shell.arg(env!("CARGO_BIN_EXE_shaper"));
+                shell
+            }
+        };
+        command.args(&self.args).current_dir(self.dir.path());
+        command.env_clear().envs(self.env);
+        let mut terminals = Vec::new();
+        match &self.stdin {
+            Input::Nothing => command.stdin(Stdio::null()),
+            Input::Bytes(_) | Input::OpenPipe => command.stdin(Stdio::piped()),
+            Input::Terminal => {
+                let (ours, theirs) = terminal();
+                terminals.push(ours);
+                command.stdin(theirs)
+            }
+        };
+        match self.stdout {
+            Stdout::Pipe => command.stdout(Stdio::piped()),
+            Stdout::ReaderGone => command.stdout(broken_pipe()),
+        };
+        let mut errors: Option<Box<dyn Read + Send>> = None;
+        match self.stderr {
+            Stderr::Pipe => command.stderr(Stdio::piped()),
+            Stderr::Terminal => {
+                let (ours, theirs) = terminal();
+                errors = Some(Box::new(ours));
+                command.stderr(theirs)
+            }
+        };
+        let began = Instant::now();
+        let mut child = command.spawn().expect("the program was built");
+        // Our copies of what it was given: only when they are closed does its end end the streams.
+        drop(command);
+        let stdin = child.stdin.take();
+        let (stdin, feeder) = match self.stdin {
+            Input::Bytes(bytes) => {
+                let mut pipe = stdin.expect("it was piped");
+                // It may stop reading before the end; what it makes of that is the test's question.
+                let feed = thread::spawn(move || drop(pipe.write_all(&bytes)));
+                (None, Some(feed))
+            }
+            Input::Nothing | Input::OpenPipe | Input::Terminal => (stdin, None),
+        };
+        if let Some(pipe) = child.stderr.take() {
+            errors = Some(Box::new(pipe));
+        }
+        let stderr = Arc::default();
+        let listener = errors.map(|pipe| collect(pipe, Arc::clone(&stderr)));
+        Running {
+            shown,
+            began,
+            stdin,
+            stdout: child.stdout.take(),
+            child: Leash(child),
+            stderr,
+            threads: feeder.into_iter().chain(listener).collect(),
+            dir: self.dir,
+            _terminals: terminals,
+            _alone: alone,
+            _among_others: among_others,
+        }
+    }
+
+    fn shown(&self) -> String {
+        let words = self.args.iter().map(|arg| arg.to_string_lossy());
+        let line = words.collect::<Vec<_>>().join(" ");
+        format!("shaper {line}")
+    }
+}
+
+/// The program while it runs; killed when it is dropped before its end.
+pub(crate) struct Running {
+    shown: String,
+    began: Instant,
+    child: Leash,
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    stderr: Arc<Mutex<Vec<u8>>>,
+    threads: Vec<JoinHandle<()>>,
+    dir: TempDir,
+    _terminals: Vec<File>,
+    _alone: Option<RwLockWriteGuard<'static, ()>>,
+    _among_others: Option<RwLockReadGuard<'static, ()>>,
+}
+
+impl Running {
+    /// Writes to its standard input, which must have been left open.
+    pub(crate) fn write(&mut self, text: &str) {
+        let pipe = self.stdin.as_mut().expect("stdin was left open");
+        pipe.write_all(text.as_bytes()).expect("it reads");
+    }
+
+    /// Reads one line of its standard output and closes that, as `head -1` does.
+    pub(crate) fn read_a_line_and_close(&mut self) -> String {
+        let mut line = String::new();
+        let pipe = self.stdout.take().expect("it is a pipe and not yet closed");
+        BufReader::new(pipe)
+            .read_line(&mut line)
+            .expect("it writes text");
+        line
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.child.0);
+        rustix::process::kill_process(pid, signal).expect("it still runs");
+    }
+
+    /// Waits until something has happened; fails the test if the program ends without it.
+    pub(crate) fn until(&mut self, what: &str, happened: impl Fn() -> bool) {
+        let mut ended = false;
+        while !happened() {
+            let said = text_of(&self.stderr);
+            let shown = &self.shown;
+            assert!(!ended, "{shown} ended before {what}; it said\n{said}");
+            let patient = self.began.elapsed() < PATIENCE;
+            assert!(patient, "{shown} never came to {what}; it said\n{said}");
+            thread::sleep(Duration::from_millis(2));
+            // Asked before the last look, so that what it did at the very end counts.
+            ended = self.child.0.try_wait().expect("it is our child").is_some();
+        }
+    }
+
+    /// Waits until its standard error has these words.
+    pub(crate) fn until_it_says(&mut self, words: &str) {
+        let stderr = Arc::clone(&self.stderr);
+        self.until(&format!("saying {words:?}"), || {
+            text_of(&stderr).contains(words)
+        });
+    }
+
+    /// Ends its standard input and waits for its end; kills it and fails the test if that does not come.
+    pub(crate) fn wait(mut self) -> Output {
+        self.stdin = None;
+        let heard = Arc::default();
+        if let Some(pipe) = self.stdout.take() {
+            self.threads.push(collect(pipe, Arc::clone(&heard)));
+        }
+        let status = loop {
+            if let Some(status) = self.child.0.try_wait().expect("it is our child") {
+                break status;
+            }
+            let said = text_of(&self.stderr);
+            let patient = self.began.elapsed() < PATIENCE;
+            assert!(patient, "{} did not end; it said\n{said}", self.shown);
+            thread::sleep(Duration::from_millis(1));
+        };
+        let took = self.began.elapsed();
+        for thread in self.threads {
+            thread.join().expect("readers do not panic");
+        }
+        let stdout = std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner));
+        Output {
+            shown: self.shown,
+            code: status.code(),
+            took,
+            stdout,
+            stderr: text_of(&self.stderr),
+            dir: self.dir,
+        }
+    }
+}
+
+/// A child that does not outlive the test.
+struct Leash(Child);
+
+impl Drop for Leash {
+    fn drop(&mut self) {
+        // Both do nothing once it has ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What a user has at the end. Shown in full when a test fails.
+pub(crate) struct Output {
+    shown: String,
+    /// The exit code; `None` if a signal killed it.
+    pub(crate) code: Option<i32>,
+    /// From before its start to after its end.
+    pub(crate) took: Duration,
+    /// Everything on standard output.
+    pub(crate) stdout: Vec<u8>,
+    /// Everything on standard error, or on the terminal that stood there.
+    pub(crate) stderr: String,
+    dir: TempDir,
+}
+
+impl Output {
+    /// Fails the test unless it ended with this code.
+    #[track_caller]
+    pub(crate) fn exits(&self, code: i32) -> &Self {
+        assert_eq!(self.code, Some(code), "exit code of {self}");
+        self
+    }
+
+    /// Fails the test unless standard error has these words.
+    #[track_caller]
+    pub(crate) fn says(&self, words: &str) -> &Self {
+        assert!(self.stderr.contains(words), "no {words:?} in {self}");
+        self
+    }
+
+    /// Fails the test if standard error has these words.
+    #[track_caller]
+    pub(crate) fn never_says(&self, words: &str) -> &Self {
+        assert!(!self.stderr.contains(words), "{words:?} in {self}");
+        self
+    }
+
+    /// A file of its directory.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The results in [`OUT`], in the order of the input. Every line must be JSON, the last one whole.
+    #[track_caller]
+    pub(crate) fn results(&self) -> Vec<Value> {
+        let text = fs::read(self.path(OUT)).unwrap_or_else(|why| panic!("{OUT}: {why}: {self}"));
+        self.results_in(&text)
+    }
+
+    /// The results on standard output, likewise.
+    #[track_caller]
+    pub(crate) fn results_on_stdout(&self) -> Vec<Value> {
+        self.results_in(&self.stdout)
+    }
+
+    #[track_caller]
+    fn results_in(&self, text: &[u8]) -> Vec<Value> {
+        let text = std::str::from_utf8(text).expect("results are UTF-8");
+        assert!(text.is_empty() || text.ends_with('\n'), "torn: {text:?}");
+        let parse = |line| serde_json::from_str(line);
+        let lines: Result<Vec<Value>, _> = text.lines().map(parse).collect();
+        let mut results = lines.unwrap_or_else(|why| panic!("{why} in {text:?}: {self}"));
+        results.sort_by_key(|line| line["seq"].as_u64().expect("every result has its seq"));
+        results
+    }
+
+    /// The report of [`Shaper::reporting`].
+    #[track_caller]
+    pub(crate) fn report(&self) -> Value {
+        let text = fs::read(self.path(REPORT)).unwrap_or_else(|why| panic!("{why}: {self}"));
+        serde_json::from_slice(&text).unwrap_or_else(|why| panic!("{why} in the report: {self}"))
+    }
+
+    /// The counts of the report, after checking that they add up and agree with the result file.
+    #[track_caller]
+    pub(crate) fn counts(&self) -> Counts {
+        let report = self.report();
+        let count = |name: &str| {
+            let number = report["counts"][name].as_u64();
+            number.unwrap_or_else(|| panic!("no count {name:?} in {report}"))
+        };
+        let counts = Counts {
+            ok: count("ok"),
+            failed: count("failed"),
+            invalid: count("invalid"),
+            skipped: count("skipped"),
+            cancelled: count("cancelled"),
+        };
+        assert_eq!(count("read"), counts.sum(), "{counts:?} of {self}");
+        let lines = self.results().len() as u64;
+        assert_eq!(lines + counts.cancelled, counts.sum(), "lines of {self}");
+        counts
+    }
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stdout = String::from_utf8_lossy(&self.stdout);
+        let (shown, code, stderr) = (&self.shown, self.code, &self.stderr);
+        write!(
+            out,
+            "`{shown}`\nexit: {code:?}\nstdout:\n{stdout}\nstderr:\n{stderr}"
+        )
+    }
+}
+
+/// What became of the jobs that were read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) ok: u64,
+    pub(crate) failed: u64,
+    pub(crate) invalid: u64,
+    pub(crate) skipped: u64,
+    pub(crate) cancelled: u64,
+}
+
+impl Counts {
+    fn sum(self) -> u64 {
+        self.ok + self.failed + self.invalid + self.skipped + self.cancelled
+    }
+}
+
+/// Reads to the end, on a thread. An error is an end too: that is how Linux tells it of a terminal.
+fn collect(mut pipe: impl Read + Send + 'static, heard: Arc<Mutex<Vec<u8>>>) -> JoinHandle<()> {
+    thread::spawn(move || {
+        let mut piece = vec![0; 1 << 16];
+        while let Ok(length @ 1..) = pipe.read(&mut piece) {
+            let mut all = heard.lock().unwrap_or_else(PoisonError::into_inner);
+            all.extend_from_slice(&piece[..length]);
+        }
+    })
+}
+
+fn text_of(heard: &Mutex<Vec<u8>>) -> String {
+    let all = heard.lock().unwrap_or_else(PoisonError::into_inner);
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+fn broken_pipe() -> Stdio {
+    let (_reader, writer) = io::pipe().expect("there is a pipe");
+    Stdio::from(OwnedFd::from(writer))
+}
+
+/// A new terminal: our side, and the side for the program.
+fn terminal() -> (File, Stdio) {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let ours = openpt(flags).expect("Linux has pseudo-terminals");
+    grantpt(&ours).expect("it is ours");
+    unlockpt(&ours).expect("it is ours");
+    let theirs = ioctl_tiocgptpeer(&ours, flags).expect("it is unlocked");
+    (File::from(ours), Stdio::from(theirs))
+}
