@@ -1,0 +1,163 @@
+//! How fast virtual time runs: `cargo bench --bench simulated` (half a minute; promise: a million jobs in
+//! under 5 s on two cores).
+
+#![expect(clippy::print_stdout, reason = "it prints its figures")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+use shaper::clock::Clock;
+use shaper::drive::simulated::{self, Line, Seen, Simulation};
+use shaper::engine::{End, Engine, Event, Grant, LookAhead, Rules};
+use shaper::job::{Job, Origin, Place, Target, Units, UnitsFrom};
+use shaper::limit::{Setting, Spec};
+use shaper::outcome::{Failure, Reply};
+use shaper::retry::Policy;
+use shaper::units::{Cost, Tick};
+
+/// Jobs of a run.
+const JOBS: u64 = 1_000_000;
+
+/// Decisions of one kind: as many as a run holds jobs.
+const DECISIONS: u64 = 10_000;
+
+/// An odd number: the middle one is printed.
+const ROUNDS: usize = 3;
+
+/// Slots and three limits, one of each kind, none of which 10 000 jobs within 10 ms can fill.
+const ROOMY: [&str; 3] = [
+    "1000000/s name=qps",
+    "tokens 1000000000000/m name=tpm",
+    "1000000/10s window",
+];
+
+/// The same, but all of them hold the second job for a second or more.
+const TIGHT: [&str; 3] = ["1/s name=qps", "tokens 100/m name=tpm", "1/10s window"];
+
+fn main() {
+    run("no limit", None, &[]);
+    run("20 slots", Cost::new(20), &[]);
+    run(
+        "20 slots, qps, tpm, window",
+        Cost::new(20),
+        &[
+            "300/s name=qps",
+            "tokens 2000000/m name=tpm",
+            "3000/10s window",
+        ],
+    );
+    granting();
+    waiting();
+}
+
+fn run(name: &str, slots: Option<Cost>, limits: &[&str]) {
+    let seconds = median(|| {
+        let mut api = |_: Tick, _: &Job, _: &Grant| -> (Duration, Result<Reply, Failure>) {
+            (
+                Duration::from_millis(50),
+                Ok(simulated::reply(StatusCode::OK)),
+            )
+        };
+        let mut watch = |_: Seen<'_>| {};
+        let clock = Clock::start();
+        let simulation = Simulation::new(rules(slots, limits), lines(JOBS), &mut api, &mut watch);
+        let (summary, end) = simulation.run();
+        let seconds = seconds(&clock);
+        assert_eq!((summary.counts.ok, end), (JOBS, End::Finished));
+        seconds
+    });
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    let rate = JOBS as f64 / seconds;
+    println!("{JOBS} jobs, {name}: {seconds:.2} s, {rate:.0} jobs/s");
+}
+
+/// Each decision lets one job go: they fit one microsecond apart.
+fn granting() {
+    each("a decision over four limits that grants", || {
+        let mut engine = Engine::new(rules(Cost::new(JOBS), &ROOMY));
+        let mut actions = Vec::new();
+        for (at, line) in lines(DECISIONS) {
+            engine.tell(at, Event::Read(Box::new(line), at), &mut actions);
+        }
+        let clock = Clock::start();
+        for nth in 0..DECISIONS {
+            actions.clear();
+            engine.decide(Tick(nth * 1_000), &mut actions);
+            assert_eq!(actions.len(), 1, "one job goes at {nth} us");
+        }
+        seconds(&clock)
+    });
+}
+
+/// No decision lets the oldest job go.
+fn waiting() {
+    each("a decision over four limits that waits", || {
+        let mut engine = Engine::new(rules(Cost::new(20), &TIGHT));
+        let mut actions = Vec::new();
+        for (at, line) in lines(1_000) {
+            engine.tell(at, Event::Read(Box::new(line), at), &mut actions);
+        }
+        engine.decide(Tick::ZERO, &mut actions);
+        let clock = Clock::start();
+        for nth in 1..=DECISIONS {
+            actions.clear();
+            engine.decide(Tick(nth), &mut actions);
+            assert!(actions.is_empty(), "no job goes at {nth} ns");
+        }
+        seconds(&clock)
+    });
+}
+
+fn each(name: &str, round: impl FnMut() -> f64) {
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    let nanos = median(round) * 1e9 / DECISIONS as f64;
+    println!("{name}: {nanos:.0} ns");
+}
+
+fn median(round: impl FnMut() -> f64) -> f64 {
+    let mut rounds: Vec<f64> = std::iter::repeat_with(round).take(ROUNDS).collect();
+    rounds.sort_by(f64::total_cmp);
+    rounds[ROUNDS / 2]
+}
+
+fn seconds(clock: &Clock) -> f64 {
+    Duration::from_nanos(clock.now().0).as_secs_f64()
+}
+
+fn rules(slots: Option<Cost>, limits: &[&str]) -> Rules {
+    let spec = |text: &&str| text.parse::<Spec>().expect("written as a limit");
+    Rules {
+        slots,
+        limits: limits.iter().map(spec).collect(),
+        setting: Setting::VIRTUAL,
+        retry: Policy::default(),
+        slack: Duration::ZERO,
+        timeout: Duration::from_secs(30),
+        look_ahead: LookAhead::default(),
+    }
+}
+
+/// Jobs that are all ready at the start and cost 100 tokens each.
+fn lines(count: u64) -> impl Iterator<Item = Line> {
+    let file: Arc<str> = "-".into();
+    let origin = Origin("http://api".into());
+    let target = Target {
+        written: "http://api/".into(),
+        url: "http://api/".parse().expect("it is a URL"),
+    };
+    (0..count).map(move |nth| {
+        let place = Place {
+            file: Arc::clone(&file),
+            line: nth + 1,
+        };
+        let job = Job {
+            units: Some(Units {
+                reserve: 100,
+                source: UnitsFrom::Job,
+            }),
+            ..Job::get(place, target.clone(), origin.clone())
+        };
+        (Tick::ZERO, Ok(job))
+    })
+}
