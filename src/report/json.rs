@@ -44,6 +44,7 @@ pub fn json(report: &Report) -> Value {
         "retries": summary.retries,
         "pauses": summary.pauses,
         "unrepeated": summary.unrepeated,
+        "late_held_by": report.late_owner().map(|owner| report.setup.name_of(owner)),
         "late_sends": summary.late,
         "failures": counted(&summary.failures),
         "try_failures": counted(&summary.try_failures),

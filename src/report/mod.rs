@@ -10,9 +10,10 @@ pub mod text;
 mod throughput;
 
 use crate::engine::End;
-use crate::metrics::Summary;
+use crate::limit::Counts;
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::{Setup, Theory};
+use crate::metrics::{Owner, Summary};
 
 /// Everything that a report can tell.
 #[derive(Debug)]
@@ -54,6 +55,28 @@ impl Report {
             diagnosis,
             facts,
         }
+    }
+
+    /// What made jobs late, if any were. Due times are those of the request limits, so these never do,
+    /// nor does an input that had no job.
+    fn late_owner(&self) -> Option<Owner> {
+        let counts = |number: usize| self.setup.limits.get(number).map(|limit| limit.counts);
+        let delays = |owner: Owner| match owner {
+            Owner::Nothing | Owner::Input => false,
+            Owner::Limit(number) => counts(number) == Some(Counts::Units),
+            Owner::LookAhead
+            | Owner::Slot
+            | Owner::Pause
+            | Owner::Connect
+            | Owner::Backoff
+            | Owner::Sink
+            | Owner::Client => true,
+        };
+        let owners = self.summary.stretch.shares.iter().map(|(owner, _)| *owner);
+        owners
+            .into_iter()
+            .find(|owner| delays(*owner))
+            .filter(|_| self.summary.late > 0)
     }
 
     /// Whether any server answered anything: without an answer there is no rate to set beside a theory.

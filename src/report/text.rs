@@ -225,7 +225,7 @@ impl Page {
             return;
         }
         let text = if summary.late > 0 {
-            let owner = report.diagnosis.binding.unwrap_or(Owner::Nothing);
+            let owner = report.late_owner().unwrap_or(Owner::Client);
             format!(
                 "{} of {} jobs were first sent over {} after they were due, held by {}",
                 summary.late,

@@ -288,6 +288,7 @@ fn a_stall_shows_in_the_time_since_due() {
     assert!(latency("service", "max") >= 1000.0, "{report}");
     assert!(latency("since_due", "p50") >= 400.0, "{report}");
     assert!(report["late_sends"].as_u64() >= Some(40), "{report}");
+    assert_eq!(report["late_held_by"], "slots", "{report}");
     let held_back = report["held_back"]
         .as_array()
         .expect("it says whose wait it was");
