@@ -22,7 +22,7 @@ pub(super) struct Line {
     pub(super) number: u64,
 }
 
-/// The ids so far: a hash and a line, 16 bytes each.
+/// The ids so far: a hash and a line, 16 bytes each and as much again of spare room after a table has grown.
 ///
 /// Ids are told apart by 64 bits: among ten million the chance of a false duplicate is one in 400 000.
 pub(super) struct Ids {

@@ -99,7 +99,7 @@ fn unreadable(input: &Input, why: &io::Error) -> Problem {
     Problem::usage(format!("cannot be read: {why}"), mend).at(name)
 }
 
-/// A stream of lines. Memory does not grow with it, but for 16 bytes an id.
+/// A stream of lines. Memory does not grow with it, but for the table of its ids.
 ///
 /// Each line that is neither blank nor a comment is one item: a job, or what is wrong with the line. An
 /// outer problem means that reading broke; it is the last item.
