@@ -76,11 +76,11 @@ fn left(snapshot: &Snapshot, rate: f64) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::metrics::Counts;
 
-    fn snapshot(ok: u64) -> Snapshot {
+    pub(in super::super) fn snapshot(ok: u64) -> Snapshot {
         Snapshot {
             counts: Counts {
                 read: ok,

@@ -185,6 +185,7 @@ impl Progress {
 mod tests {
     use std::sync::{Arc, Mutex};
 
+    use super::line::tests::snapshot;
     use super::*;
 
     #[derive(Clone, Default)]
@@ -198,20 +199,6 @@ mod tests {
 
         fn flush(&mut self) -> std::io::Result<()> {
             Ok(())
-        }
-    }
-
-    fn snapshot(ok: u64) -> Snapshot {
-        Snapshot {
-            counts: Counts {
-                read: ok,
-                ok,
-                ..Counts::default()
-            },
-            total: Some(100),
-            in_flight: 1,
-            waiting: 16,
-            binds: Owner::Slot,
         }
     }
 
