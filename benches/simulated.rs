@@ -153,7 +153,8 @@ fn lines(count: u64) -> impl Iterator<Item = Line> {
         };
         let job = Job {
             units: Some(Units {
-                reserve: 100,
+                input: 100,
+                output: 0,
                 source: UnitsFrom::Job,
             }),
             ..Job::get(place, target.clone(), origin.clone())

@@ -30,6 +30,8 @@ pub struct Job {
     pub body: Option<Bytes>,
     /// The units (LLM tokens, rows, bytes) that it reserves; `None` where no limit counts units.
     pub units: Option<Units>,
+    /// Its values of the keys that the run's limits are kept for, in the order of the run.
+    pub keys: Keys,
     /// How many slots a try of it holds; every source says one.
     pub slots: Cost,
     /// Echoed in the result, byte for byte.
@@ -50,6 +52,7 @@ impl Job {
             headers: Headers::default(),
             body: None,
             units: None,
+            keys: Keys::default(),
             slots: Cost::ONE,
             meta: None,
             hash: JobHash(0),
@@ -67,11 +70,24 @@ impl Job {
 /// What a job reserves of the limits that count units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Units {
-    /// Input and the most that the answer may take.
-    pub reserve: u64,
+    /// What it sends.
+    pub input: u64,
+    /// The most that its answer may take.
+    pub output: u64,
     /// Whether the job said so itself or it was estimated.
     pub source: UnitsFrom,
 }
+
+impl Units {
+    /// Input and output together; a sum above 64 bits stays at the largest.
+    pub fn reserve(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+}
+
+/// A job's value of each key that a limit of the run is kept for, as it may be shown: a credential
+/// is `key 1`, `key 2` in the order in which they were met.
+pub type Keys = Box<[Arc<str>]>;
 
 /// Where a reserve comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

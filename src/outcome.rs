@@ -32,7 +32,28 @@ pub struct Reply {
     /// The bytes after them.
     pub body: Bytes,
     /// The units that the answer says were used; `None` if it does not say.
-    pub used: Option<u64>,
+    pub used: Option<Usage>,
+}
+
+/// The units that an answer says were used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Of what was sent, if it is told apart.
+    pub input: Option<u64>,
+    /// Of the answer, if it is told apart.
+    pub output: Option<u64>,
+    /// All of it.
+    pub total: u64,
+}
+
+impl Usage {
+    /// So much, not told apart.
+    pub fn of(total: u64) -> Self {
+        Self {
+            total,
+            ..Self::default()
+        }
+    }
 }
 
 /// Why a try has no whole answer.
@@ -80,6 +101,8 @@ pub enum FailureKind {
     Http,
     /// Costs more than a limit can ever hold.
     Limit,
+    /// Its wait is longer than `--queue-timeout`.
+    QueueTimeout,
 }
 
 impl FailureKind {
@@ -96,6 +119,7 @@ impl FailureKind {
             Self::BodyTooLarge => "body_too_large",
             Self::Http => "http",
             Self::Limit => "limit",
+            Self::QueueTimeout => "queue_timeout",
         }
     }
 }
@@ -125,18 +149,48 @@ pub struct Try {
     pub retry_after: Option<Duration>,
     /// Why there is no whole answer.
     pub failure: Option<Failure>,
+    /// Its units, where a limit counts them.
+    pub units: Option<UnitsSpent>,
 }
 
 /// What a job waited for, by name.
 pub type Waits = BTreeMap<Arc<str>, Duration>;
 
-/// The units of all tries of a job; a sum above 64 bits stays at the largest.
+/// Units as they were reserved and as they were charged in the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Spent {
+    /// Before sending.
+    pub reserved: u64,
+    /// In the end.
+    pub used: u64,
+}
+
+/// The units of a try, or of all tries of a job; a sum above 64 bits stays at the largest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UnitsSpent {
-    /// What the tries reserved.
-    pub reserved: u64,
-    /// What they were charged in the end.
-    pub used: u64,
+    /// Input and output together.
+    pub total: Spent,
+    /// Of what was sent.
+    pub input: Spent,
+    /// Of the answers.
+    pub output: Spent,
+}
+
+impl Spent {
+    /// Adds another try.
+    pub fn add(&mut self, other: Self) {
+        self.reserved = self.reserved.saturating_add(other.reserved);
+        self.used = self.used.saturating_add(other.used);
+    }
+}
+
+impl UnitsSpent {
+    /// Adds another try.
+    pub fn add(&mut self, other: Self) {
+        self.total.add(other.total);
+        self.input.add(other.input);
+        self.output.add(other.output);
+    }
 }
 
 /// The last word on a line of input: exactly one for each.

@@ -34,8 +34,9 @@ fn job(line: u64, units: Option<u64>, slots: u64) -> Job {
         url: url.parse().unwrap(),
     };
     Job {
-        units: units.map(|reserve| Units {
-            reserve,
+        units: units.map(|input| Units {
+            input,
+            output: 0,
             source: UnitsFrom::Job,
         }),
         slots: Cost::new(slots).unwrap(),
@@ -135,7 +136,7 @@ fn the_articles_three_valves_hold_at_once() {
     let mut sent = Vec::new();
     let mut watch = |seen: Seen<'_>| {
         if let Seen::Sent(at, job, _) = seen {
-            sent.push((at, job.units.unwrap().reserve));
+            sent.push((at, job.units.unwrap().reserve()));
         }
     };
     let mut api = ok_after(Duration::from_secs(2));

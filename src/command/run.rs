@@ -20,7 +20,7 @@ use crate::clock::Clock;
 use crate::drive::live::{Live, Notes};
 use crate::engine::{End, LookAhead, Rules, Signal};
 use crate::error::{Exit, Problem};
-use crate::limit::{Counts, Setting, Spec, Travel};
+use crate::limit::{Counts, Guard, Setting, Spec};
 use crate::metrics::littles::Setup;
 use crate::metrics::{Owner, Summary};
 use crate::mock::{self, Mock};
@@ -51,7 +51,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
         .map(|spec| mock::serve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), spec, seed, None));
     let mock = mock.transpose()?;
     let setting = Setting {
-        travel: Travel::Real,
+        guard: Guard::Measured,
         epoch: clock.epoch(),
     };
     let rules = rules(args, limits.clone(), setting, seed);
@@ -87,7 +87,7 @@ struct Input {
 
 fn open_input(args: &RunArgs, limits: &[Spec]) -> Result<Input, Problem> {
     let inputs = source::inputs(&args.jobs)?;
-    let counted = limits.iter().any(|limit| limit.counts == Counts::Units);
+    let counted = limits.iter().any(|limit| limit.counts.is_units());
     let mut spec = source::Spec {
         inputs,
         format: args.input.format,
@@ -249,6 +249,8 @@ fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
         let unit = match limit.counts {
             Counts::Requests => "",
             Counts::Units => " tokens",
+            Counts::Input => " input tokens",
+            Counts::Output => " output tokens",
         };
         let name = setup.name_of(Owner::Limit(number));
         limits.push(format!(

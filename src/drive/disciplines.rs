@@ -10,7 +10,7 @@ use http::StatusCode;
 use super::simulated::{self, Line, Seen, Simulation};
 use crate::engine::{Grant, LookAhead, Rules};
 use crate::job::{Job, Origin, Place, Target};
-use crate::limit::{Counts, Setting, Spec, Travel};
+use crate::limit::{Counts, Guard, Setting, Spec};
 use crate::metrics::Summary;
 use crate::model::{Answer, Latency, Model, ModelSpec};
 use crate::outcome::{Failure, Reply};
@@ -216,7 +216,7 @@ fn run(row: &Discipline, jobs: Cost, latency: Duration) -> (Vec<Tick>, Summary) 
 fn setting(rate: &Rate) -> Setting {
     let epoch = rate.period.saturating_sub(BEFORE_BOUNDARY);
     Setting {
-        travel: Travel::Virtual,
+        guard: Guard::Of(Duration::ZERO),
         epoch,
     }
 }

@@ -139,7 +139,8 @@ fn first_failure(failure: &Failure) -> String {
         | FailureKind::IncompleteBody
         | FailureKind::BodyTooLarge
         | FailureKind::Http
-        | FailureKind::Limit => "",
+        | FailureKind::Limit
+        | FailureKind::QueueTimeout => "",
     };
     format!(
         "first failed try ({}): {}{mend}",

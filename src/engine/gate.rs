@@ -16,7 +16,7 @@ use crate::units::{Cost, Tick};
 enum Charge {
     Slots,
     Requests,
-    Units,
+    Units(Counts),
 }
 
 impl Charge {
@@ -24,7 +24,9 @@ impl Charge {
         match self {
             Self::Slots => Some(job.slots),
             Self::Requests => Some(Cost::ONE),
-            Self::Units => Cost::new(job.units?.reserve),
+            Self::Units(Counts::Input) => Cost::new(job.units?.input),
+            Self::Units(Counts::Output) => Cost::new(job.units?.output),
+            Self::Units(Counts::Units | Counts::Requests) => Cost::new(job.units?.reserve()),
         }
     }
 }
@@ -64,7 +66,7 @@ impl Paid {
             {
                 Self::Refused
             }
-            Ok(reply) => Self::Answered(reply.used),
+            Ok(reply) => Self::Answered(reply.used.map(|used| used.total)),
             Err(failure) => match failure.reached {
                 Reached::NotSent => Self::NotSent,
                 Reached::Sent | Reached::Answered => Self::Unanswered,
@@ -105,7 +107,7 @@ impl Gate {
             name: spec.name.clone(),
             charge: match spec.counts {
                 Counts::Requests => Charge::Requests,
-                Counts::Units => Charge::Units,
+                counts => Charge::Units(counts),
             },
             limit: spec.build(setting),
         });
@@ -193,8 +195,8 @@ impl Gate {
     pub(super) fn ended(&mut self, holds: &mut Holds, at: Tick, paid: Paid) {
         self.settle(holds, at, Moment::Ended, |charge| match (paid, charge) {
             (Paid::NotSent, _) => Used::NeverSent,
-            (Paid::Refused, Charge::Units) => Used::Known(0),
-            (Paid::Answered(Some(used)), Charge::Units) => Used::Known(used),
+            (Paid::Refused, Charge::Units(_)) => Used::Known(0),
+            (Paid::Answered(Some(used)), Charge::Units(_)) => Used::Known(used),
             (Paid::Unanswered | Paid::Refused | Paid::Answered(_), _) => Used::Unknown,
         });
     }

@@ -29,9 +29,9 @@ use schedule::Schedule;
 pub use talk::{Action, End, Event, Grant, Signal, Ticket};
 
 use crate::error::Problem;
-use crate::job::{BadLine, Job};
+use crate::job::{BadLine, Job, Units};
 use crate::metrics::{Counts, Metrics, Owner, Summary, Turn};
-use crate::outcome::{Failure, FailureKind, Head, Outcome, Reply, Status, Try, Waits};
+use crate::outcome::{Failure, FailureKind, Head, Outcome, Reply, Spent, Status, Try, Waits};
 use crate::quota;
 use crate::retry::{Final, Policy, Verdict};
 use crate::units::Tick;
@@ -330,6 +330,7 @@ impl Engine {
             status: None,
             retry_after: None,
             failure: None,
+            units: None,
         });
         let attempt = u32::try_from(work.tries.len()).unwrap_or(u32::MAX);
         let grant = Grant {
@@ -377,14 +378,17 @@ impl Engine {
         self.gate.ended(&mut held.holds, now, paid);
         let (seq, lane) = (held.seq, held.lane.expect(IN_A_LANE));
         let work = held.work.as_mut().expect(HAS_WORK);
-        let reserve = work.job.units.map_or(0, |units| units.reserve);
+        let reserve = work.job.units.map_or(0, Units::reserve);
         let used = match paid {
             Paid::NotSent | Paid::Refused => 0,
             Paid::Unanswered => reserve,
             Paid::Answered(used) => used.unwrap_or(reserve),
         };
-        work.spent.reserved = work.spent.reserved.saturating_add(reserve);
-        work.spent.used = work.spent.used.saturating_add(used);
+        let total = Spent {
+            reserved: reserve,
+            used,
+        };
+        work.spent.total.add(total);
         let tries = u32::try_from(work.tries.len()).unwrap_or(u32::MAX);
         let now_try = work.current();
         now_try.done = at;

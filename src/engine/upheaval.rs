@@ -11,7 +11,7 @@ use crate::dice::{STEP, mix};
 use crate::error::Exit;
 use crate::job::{JobHash, Origin, Place, Target, Units, UnitsFrom};
 use crate::limit::Setting;
-use crate::outcome::Reached;
+use crate::outcome::{Reached, Usage};
 use crate::retry::{Backoff, Jitter};
 use crate::units::Cost;
 
@@ -142,7 +142,8 @@ impl World {
                 usize::try_from(dice.below(2_000)).unwrap()
             ])),
             units: (!dice.once_in(4)).then(|| Units {
-                reserve: dice.below(14),
+                input: dice.below(10),
+                output: dice.below(5),
                 source: UnitsFrom::Job,
             }),
             slots: Cost::new(1 + dice.below(3)).unwrap(),
@@ -279,7 +280,8 @@ impl World {
                 head: head.clone(),
                 body: Bytes::new(),
                 used: [None, Some(0), Some(u64::MAX), Some(3)]
-                    [usize::try_from(choice % 4).unwrap()],
+                    [usize::try_from(choice % 4).unwrap()]
+                .map(Usage::of),
             }),
         };
         let seq = flight.seq;

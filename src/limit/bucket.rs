@@ -67,6 +67,28 @@ impl Limit for Bucket {
         Ready::At(Tick(from.0.saturating_add(divide_up(missing, self.count))))
     }
 
+    fn ready_after(&self, from: Tick, taken: Cost, cost: Cost) -> Ready {
+        let mut other = self.clone();
+        other.take(from, taken);
+        other.ready(from, cost)
+    }
+
+    fn earliest(&self, from: Tick, total: u128) -> Tick {
+        let from = from.max(self.last);
+        let total = i128::try_from(total)
+            .unwrap_or(i128::MAX)
+            .saturating_mul(self.period);
+        let missing = total.saturating_sub(self.level_at(from));
+        if missing <= 0 {
+            return from;
+        }
+        Tick(from.0.saturating_add(divide_up(missing, self.count)))
+    }
+
+    fn fresh_at(&self) -> Option<Tick> {
+        Some(self.earliest(self.last, u128::from(self.capacity)))
+    }
+
     fn level(&mut self, at: Tick) -> Level {
         let at = at.max(self.last);
         let level = self.level_at(at);

@@ -63,6 +63,20 @@ impl Limit for Fixed {
         Ready::At(self.start_of(window + 1))
     }
 
+    fn ready_after(&self, from: Tick, taken: Cost, cost: Cost) -> Ready {
+        let mut other = self.clone();
+        other.take(from, taken);
+        other.ready(from, cost)
+    }
+
+    fn earliest(&self, from: Tick, _total: u128) -> Tick {
+        from
+    }
+
+    fn fresh_at(&self) -> Option<Tick> {
+        None
+    }
+
     fn level(&mut self, at: Tick) -> Level {
         let at = at.max(self.last);
         let window = self.window_of(at);

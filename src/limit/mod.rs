@@ -12,8 +12,10 @@ mod window;
 pub use bucket::Bucket;
 pub use fixed::Fixed;
 pub use slots::Slots;
-pub use spec::{Counts, Kind, LIMIT_FORM, Setting, Spec, Travel};
+pub use spec::{Anchor, Counts, Guard, KeyBy, Kind, LIMIT_FORM, Leaves, Setting, Spec, keys_of};
 pub use window::Window;
+
+use std::time::Duration;
 
 use crate::units::{Cost, Tick};
 
@@ -86,15 +88,34 @@ pub trait Limit: std::fmt::Debug + Send {
     /// [`Ready::Never`] if `cost` is above what the rule can ever hold.
     fn ready(&self, from: Tick, cost: Cost) -> Ready;
 
+    /// The same if `taken` had gone at `from` first. A younger job may go before an older one only if
+    /// this leaves the older one's moment as it was.
+    fn ready_after(&self, from: Tick, taken: Cost, cost: Cost) -> Ready;
+
+    /// A moment before which no `total` can have been taken, one cost after the other, from `from` on:
+    /// what a job at the end of a line can hope for at best.
+    fn earliest(&self, from: Tick, total: u128) -> Tick;
+
+    /// From when on it is equal to a new one, so that its key can be forgotten; `None` while something
+    /// that was taken is neither settled nor certain to leave.
+    fn fresh_at(&self) -> Option<Tick>;
+
     /// What is left at `at`, consuming nothing. No moment before `at` may be asked for afterwards: a log
     /// forgets what has left.
     fn level(&mut self, at: Tick) -> Level;
 
     /// Takes `cost` at a moment for which [`Limit::ready`] said that it fits.
+    ///
+    /// A cost above what the rule ever holds is taken at the moment for which the most that it holds is
+    /// ready, and owed whole: what comes after waits until it is paid at the rate of the limit.
     fn take(&mut self, at: Tick, cost: Cost) -> Hold;
 
-    /// The request really left at `at`: a log charges this moment. Until then the take counts as "now".
+    /// The request really left at `at`, or ([`Leaves::Reply`]) the head of its answer came then: a log
+    /// charges this moment. Until then the take counts as "now".
     fn moved(&mut self, _hold: &mut Hold, _at: Tick) {}
+
+    /// Sliding windows are kept longer than their period by `guard` from now on.
+    fn keep_guard(&mut self, _guard: Duration) {}
 
     /// Ends a hold. Changes the level, never the time; gives back only into the state that paid.
     fn settle(&mut self, hold: Hold, at: Tick, used: Used);

@@ -38,6 +38,20 @@ impl Limit for Slots {
         }
     }
 
+    fn ready_after(&self, from: Tick, taken: Cost, cost: Cost) -> Ready {
+        let mut other = self.clone();
+        other.take(from, taken);
+        other.ready(from, cost)
+    }
+
+    fn earliest(&self, from: Tick, _total: u128) -> Tick {
+        from
+    }
+
+    fn fresh_at(&self) -> Option<Tick> {
+        None
+    }
+
     fn level(&mut self, at: Tick) -> Level {
         let remaining = self.count - self.taken;
         Level {

@@ -23,6 +23,14 @@ pub struct Spec {
     pub burst: Cost,
     /// What it holds at the start; buckets only.
     pub start: u64,
+    /// Where its first window begins; fixed windows only.
+    pub anchor: Anchor,
+    /// How much longer than its period a window is kept; `None`: as the run says. Sliding windows only.
+    pub guard: Option<Duration>,
+    /// When a send leaves the window; sliding windows only.
+    pub leaves: Leaves,
+    /// One state for each value of this key; `None`: one for all.
+    pub per: Option<KeyBy>,
 }
 
 /// What a limit counts.
@@ -30,8 +38,63 @@ pub struct Spec {
 pub enum Counts {
     /// Each try costs one.
     Requests,
-    /// Each try costs what its job reserves.
+    /// Each try costs what its job reserves, input and output.
     Units,
+    /// Each try costs what its job sends.
+    Input,
+    /// Each try costs the most that its answer may take.
+    Output,
+}
+
+impl Counts {
+    /// Whether each try costs what its job says, and not one.
+    pub fn is_units(self) -> bool {
+        match self {
+            Self::Requests => false,
+            Self::Units | Self::Input | Self::Output => true,
+        }
+    }
+}
+
+/// Where the first of the fixed windows begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Anchor {
+    /// Windows are counted from the Unix epoch.
+    Epoch,
+    /// At the first request; and again at the first one after a window without any.
+    First,
+}
+
+/// When a send leaves a sliding window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaves {
+    /// One period after it was sent.
+    Send,
+    /// One period after the head of its answer came, or after the try ended without one: a server
+    /// has counted it by then.
+    Reply,
+}
+
+/// What a limit may be kept apart for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum KeyBy {
+    /// The host, and the port if it is not the scheme's own.
+    Host,
+    /// A header of the job, in lower case.
+    Header(Arc<str>),
+    /// A field of the job's line, or a JSON pointer (RFC 6901) into it.
+    Field(Arc<str>),
+}
+
+/// The keys of the limits of a run, each once, in the order in which the limits name them.
+pub fn keys_of(limits: &[Spec]) -> Vec<KeyBy> {
+    let mut keys: Vec<KeyBy> = Vec::new();
+    for key in limits.iter().filter_map(|limit| limit.per.as_ref()) {
+        if !keys.contains(key) {
+            keys.push(key.clone());
+        }
+    }
+    keys
 }
 
 /// The rules that a limit can follow.
@@ -55,19 +118,19 @@ struct Row {
 /// What a rule needs to know of the run that it is built for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
-    /// Whether sends meet jitter on the way to a server: sliding windows then keep a guard.
-    pub travel: Travel,
+    /// How much longer than its period a sliding window is kept that does not say so itself.
+    pub guard: Guard,
     /// The start of the run, since the Unix epoch.
     pub epoch: Duration,
 }
 
-/// What lies between a grant and its arrival.
+/// Room for the jitter between here and a server that counts arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Travel {
-    /// A network.
-    Real,
-    /// Nothing: virtual time.
-    Virtual,
+pub enum Guard {
+    /// As much as the answers of the run show that it needs, at most 1 % of the period.
+    Measured,
+    /// This much.
+    Of(Duration),
 }
 
 /// A server that counts arrivals sees sends closer together than they left. 1 % of the period, at most this:
@@ -83,7 +146,7 @@ const KINDS: [Row; 3] = [
     Row {
         kind: Kind::Window,
         word: "window",
-        build: |spec, setting| Box::new(Window::new(&spec.rate, setting.guard(&spec.rate))),
+        build: |spec, setting| Box::new(Window::new(&spec.rate, setting.guard(spec))),
     },
     Row {
         kind: Kind::Fixed,
@@ -103,15 +166,16 @@ impl Kind {
 impl Setting {
     /// Virtual time, starting at the Unix epoch.
     pub const VIRTUAL: Self = Self {
-        travel: Travel::Virtual,
+        guard: Guard::Of(Duration::ZERO),
         epoch: Duration::ZERO,
     };
 
-    /// The guard that a sliding window of `rate` keeps.
-    pub fn guard(&self, rate: &Rate) -> Duration {
-        match self.travel {
-            Travel::Real => GUARD.min(rate.period / 100),
-            Travel::Virtual => Duration::ZERO,
+    /// The guard that a sliding window starts with.
+    pub fn guard(&self, spec: &Spec) -> Duration {
+        match (spec.leaves, spec.guard, self.guard) {
+            (Leaves::Reply, ..) => Duration::ZERO,
+            (Leaves::Send, Some(guard), _) | (Leaves::Send, None, Guard::Of(guard)) => guard,
+            (Leaves::Send, None, Guard::Measured) => GUARD.min(spec.rate.period / 100),
         }
     }
 }
@@ -126,6 +190,10 @@ impl Spec {
             kind: Kind::Bucket,
             burst,
             start: burst.get(),
+            anchor: Anchor::Epoch,
+            guard: None,
+            leaves: Leaves::Send,
+            per: None,
         }
     }
 
@@ -148,6 +216,10 @@ impl Spec {
             kind,
             burst,
             start: burst.get(),
+            anchor: Anchor::Epoch,
+            guard: None,
+            leaves: Leaves::Send,
+            per: None,
         }
     }
 
@@ -174,8 +246,11 @@ impl Spec {
 
 impl fmt::Display for Spec {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.counts == Counts::Units {
-            out.write_str("tokens ")?;
+        match self.counts {
+            Counts::Requests => {}
+            Counts::Units => out.write_str("tokens ")?,
+            Counts::Input => out.write_str("input-tokens ")?,
+            Counts::Output => out.write_str("output-tokens ")?,
         }
         write!(out, "{} {}", self.rate, self.kind.row().word)?;
         if self.kind == Kind::Bucket {
@@ -242,6 +317,10 @@ impl FromStr for Spec {
             kind,
             burst,
             start: start.unwrap_or(burst.get()),
+            anchor: Anchor::Epoch,
+            guard: None,
+            leaves: Leaves::Send,
+            per: None,
         })
     }
 }

@@ -75,6 +75,20 @@ impl Limit for Window {
     }
 
     /// Full again when the last entry has left; one on its way leaves now.
+    fn ready_after(&self, from: Tick, taken: Cost, cost: Cost) -> Ready {
+        let mut other = self.clone();
+        other.take(from, taken);
+        other.ready(from, cost)
+    }
+
+    fn earliest(&self, from: Tick, _total: u128) -> Tick {
+        from
+    }
+
+    fn fresh_at(&self) -> Option<Tick> {
+        None
+    }
+
     fn level(&mut self, at: Tick) -> Level {
         let at = self.forget(at);
         let full_at = match self.log.back() {

@@ -271,7 +271,7 @@ impl Seen<'_> {
         let name = self.setup.name_of(Owner::Limit(number));
         let spec = self.setup.limits.get(number);
         let verdict = match spec.map(|spec| (spec.counts, spec.kind)) {
-            Some((Counts::Units, _)) => format!(
+            Some((Counts::Units | Counts::Input | Counts::Output, _)) => format!(
                 "the token quota chose this rate: {name} was used up at {} a try",
                 three_digits(self.summary.stretch.units)
             ),

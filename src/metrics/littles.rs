@@ -146,8 +146,10 @@ impl Theory {
         let of_limit = |(number, spec): (usize, &Spec)| {
             let rate = match spec.counts {
                 Counts::Requests => spec.rate.per_second(),
-                Counts::Units if stretch.units > 0.0 => spec.rate.per_second() / stretch.units,
-                Counts::Units => return None,
+                Counts::Units | Counts::Input | Counts::Output if stretch.units > 0.0 => {
+                    spec.rate.per_second() / stretch.units
+                }
+                Counts::Units | Counts::Input | Counts::Output => return None,
             };
             Some(Ceiling {
                 rate,

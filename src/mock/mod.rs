@@ -26,7 +26,7 @@ pub use arrivals::ArrivalLog;
 
 use crate::clock::Clock;
 use crate::error::Problem;
-use crate::limit::{Setting, Travel};
+use crate::limit::{Guard, Setting};
 use crate::model::{Model, ModelSpec};
 use crate::units::Cost;
 use arrivals::Arrival;
@@ -153,7 +153,7 @@ impl Server {
     fn new(address: SocketAddr, spec: &ModelSpec, seed: u64, arrivals: Option<ArrivalLog>) -> Self {
         let clock = Clock::start();
         let setting = Setting {
-            travel: Travel::Virtual,
+            guard: Guard::Of(Duration::ZERO),
             epoch: clock.epoch(),
         };
         Self {

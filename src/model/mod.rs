@@ -12,7 +12,7 @@ use http::StatusCode;
 
 pub use spec::{Fault, Latency, ModelSpec, RetryAfter, SPEC_FORM, Share};
 
-use crate::limit::{Counts, Limit, Ready, Setting, Travel};
+use crate::limit::{Counts, Guard, Limit, Ready, Setting};
 use crate::units::{Cost, Tick};
 use chance::Chance;
 
@@ -67,10 +67,10 @@ pub struct Quota {
 
 impl Model {
     /// A server without any load. It counts arrivals, so its windows have no guard whatever the
-    /// travel of `setting`. The same `seed` and arrivals give the same answers.
+    /// guard of `setting`. The same `seed` and arrivals give the same answers.
     pub fn new(spec: &ModelSpec, setting: Setting, seed: u64) -> Self {
         let own = Setting {
-            travel: Travel::Virtual,
+            guard: Guard::Of(Duration::ZERO),
             ..setting
         };
         Self {
@@ -175,7 +175,7 @@ impl Model {
 fn cost(counts: Counts, units: u64) -> Option<Cost> {
     match counts {
         Counts::Requests => Some(Cost::ONE),
-        Counts::Units => Cost::new(units),
+        Counts::Units | Counts::Input | Counts::Output => Cost::new(units),
     }
 }
 

@@ -155,12 +155,12 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::limit::{Setting, Travel};
+    use crate::limit::{Guard, Setting};
 
     /// The second of two requests at once, half a second after the epoch.
     fn second(spec: &str) -> Response<Bytes> {
         let setting = Setting {
-            travel: Travel::Virtual,
+            guard: Guard::Of(Duration::ZERO),
             epoch: Duration::from_millis(500),
         };
         let mut model = Model::new(&spec.parse().unwrap(), setting, 0);

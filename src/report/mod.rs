@@ -63,7 +63,7 @@ impl Report {
         let counts = |number: usize| self.setup.limits.get(number).map(|limit| limit.counts);
         let delays = |owner: Owner| match owner {
             Owner::Nothing | Owner::Input => false,
-            Owner::Limit(number) => counts(number) == Some(Counts::Units),
+            Owner::Limit(number) => counts(number).is_some_and(Counts::is_units),
             Owner::LookAhead
             | Owner::Slot
             | Owner::Pause

@@ -154,6 +154,7 @@ impl Run {
             status: status.map(|status| StatusCode::from_u16(status).unwrap()),
             retry_after: None,
             failure,
+            units: None,
         };
         metrics.ended(end, &done, 0);
         let (verdict, error) = match status {

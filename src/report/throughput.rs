@@ -123,7 +123,7 @@ fn marks(report: &Report) -> Vec<Mark> {
                 let verb = if binding == Some(owner) { " binds" } else { "" };
                 match report.setup.limits[*number].counts {
                     Counts::Requests => format!("{name}{verb}"),
-                    Counts::Units => {
+                    Counts::Units | Counts::Input | Counts::Output => {
                         let units = three_digits(report.summary.stretch.units);
                         format!("{name} at {units} a try{verb}")
                     }

@@ -146,7 +146,8 @@ fn passes(kind: FailureKind) -> bool {
         | FailureKind::Tls
         | FailureKind::BodyTooLarge
         | FailureKind::Http
-        | FailureKind::Limit => false,
+        | FailureKind::Limit
+        | FailureKind::QueueTimeout => false,
     }
 }
 

@@ -189,8 +189,8 @@ struct Tokens {
 impl From<UnitsSpent> for Tokens {
     fn from(spent: UnitsSpent) -> Self {
         Self {
-            reserved: spent.reserved,
-            used: spent.used,
+            reserved: spent.total.reserved,
+            used: spent.total.used,
         }
     }
 }
@@ -280,8 +280,8 @@ mod tests {
     use url::Url;
 
     use super::*;
-    use crate::job::{BadLine, Headers, Job, JobHash, Origin, Place, Target};
-    use crate::outcome::{Failure, Head, Reached, Reply, Status, Waits};
+    use crate::job::{BadLine, Headers, Job, JobHash, Keys, Origin, Place, Target};
+    use crate::outcome::{Failure, Head, Reached, Reply, Spent, Status, Waits};
     use crate::units::Cost;
 
     const FORM: Form = Form {
@@ -311,6 +311,7 @@ mod tests {
             headers: Headers::default(),
             body: None,
             units: None,
+            keys: Keys::default(),
             slots: Cost::ONE,
             meta: Some(RawValue::from_string(r#"{"row": 1}"#.to_owned()).unwrap()),
             hash: JobHash(0x9f3c),
@@ -349,6 +350,7 @@ mod tests {
             status: Some(StatusCode::from_u16(status).unwrap()),
             retry_after: None,
             failure: None,
+            units: None,
         }
     }
 
@@ -371,8 +373,11 @@ mod tests {
                 .into_iter()
                 .collect(),
             units: Some(UnitsSpent {
-                reserved: 2400,
-                used: 431,
+                total: Spent {
+                    reserved: 2400,
+                    used: 431,
+                },
+                ..UnitsSpent::default()
             }),
             reply: Some(reply(body)),
             error: None,

@@ -408,7 +408,7 @@ fn units_are_whole_numbers_and_zero_is_one() {
         let mut spec = text(with(fields));
         spec.units = UnitsRule::Reserve;
         let units = jobs(&spec)[0].units.unwrap();
-        (units.reserve, units.source)
+        (units.reserve(), units.source)
     };
     assert_eq!(units("\"tokens\":0"), (0, UnitsFrom::Job));
     assert_eq!(units("\"weight\":5000"), (5000, UnitsFrom::Job));
@@ -439,7 +439,7 @@ fn a_first_job_with_nothing_to_estimate_is_a_usage_problem() {
     assert!(source.next().is_none());
     let mut later = text(with("\"tokens\":1") + "{\"url\":\"http://h/\"}");
     later.units = UnitsRule::Reserve;
-    assert_eq!(jobs(&later)[1].units.unwrap().reserve, 0);
+    assert_eq!(jobs(&later)[1].units.unwrap().reserve(), 0);
 }
 
 #[test]

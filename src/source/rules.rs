@@ -13,7 +13,7 @@ use super::spec::{Spec, UnitsRule};
 use super::target::{self, Base, NoTarget};
 use crate::error::Problem;
 use crate::estimate;
-use crate::job::{Headers, Job, Origin, Place, Target, Units, UnitsFrom};
+use crate::job::{Headers, Job, Keys, Origin, Place, Target, Units, UnitsFrom};
 use crate::units::Cost;
 
 /// What the command line adds to every line.
@@ -73,6 +73,7 @@ impl Rules {
         Ok(Job {
             origin,
             units: self.units_of(draft.units, body.as_ref()),
+            keys: Keys::default(),
             headers: self.with_own(draft.headers, draft.content),
             place,
             id,
@@ -113,7 +114,7 @@ impl Rules {
     }
 
     fn units_of(&self, said: Option<u64>, body: Option<&Bytes>) -> Option<Units> {
-        let (reserve, source) = match (self.units, said) {
+        let (input, source) = match (self.units, said) {
             (UnitsRule::Ignored, _) => return None,
             (UnitsRule::Reserve, Some(units)) => (units, UnitsFrom::Job),
             (UnitsRule::Reserve, None) => (
@@ -121,7 +122,11 @@ impl Rules {
                 UnitsFrom::Estimate,
             ),
         };
-        Some(Units { reserve, source })
+        Some(Units {
+            input,
+            output: 0,
+            source,
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use shaper::drive::simulated;
 use shaper::engine::{Action, Engine, Event, Grant, Ticket};
 use shaper::job::Job;
 use shaper::limit::{Counts, Kind, Spec};
-use shaper::outcome::Reply;
+use shaper::outcome::{Reply, Usage};
 use shaper::retry::Backoff;
 use shaper::units::{Cost, Rate, Tick};
 
@@ -264,7 +264,8 @@ impl Replay {
         reply.used = self
             .unit_name
             .as_ref()
-            .and_then(|name| request["actual"][name].as_u64());
+            .and_then(|name| request["actual"][name].as_u64())
+            .map(Usage::of);
         // What takes no time is answered one nanosecond later: this instant is over.
         let done_at = now.0 + request["dur"].as_u64().unwrap_or(0).max(1);
         self.answers
