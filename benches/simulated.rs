@@ -9,11 +9,10 @@ use std::time::Duration;
 use http::StatusCode;
 use shaper::clock::Clock;
 use shaper::drive::simulated::{self, Line, Seen, Simulation};
-use shaper::engine::{End, Engine, Event, Grant, LookAhead, Rules};
+use shaper::engine::{End, Engine, Event, Grant, Rules};
 use shaper::job::{Job, Origin, Place, Target, Units, UnitsFrom};
-use shaper::limit::{Setting, Spec};
+use shaper::limit::Spec;
 use shaper::outcome::{Failure, Reply};
-use shaper::retry::Policy;
 use shaper::units::{Cost, Tick};
 
 /// Jobs of a run.
@@ -130,11 +129,7 @@ fn rules(slots: Option<Cost>, limits: &[&str]) -> Rules {
     Rules {
         slots,
         limits: limits.iter().map(spec).collect(),
-        setting: Setting::VIRTUAL,
-        retry: Policy::default(),
-        slack: Duration::ZERO,
-        timeout: Duration::from_secs(30),
-        look_ahead: LookAhead::default(),
+        ..Rules::default()
     }
 }
 

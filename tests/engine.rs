@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[path = "engine/order.rs"]
+mod order;
 #[path = "engine/vectors.rs"]
 mod vectors;
 
@@ -11,9 +13,9 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 use shaper::drive::simulated::{self, Seen, Simulation};
-use shaper::engine::{Action, End, Engine, Event, Grant, LookAhead, Rules};
+use shaper::engine::{Action, End, Engine, Event, Grant, Rules};
 use shaper::job::{Job, Origin, Place, Target, Units, UnitsFrom};
-use shaper::limit::{Counts, Setting, Spec};
+use shaper::limit::{Counts, Spec};
 use shaper::metrics::{Owner, Part, Summary};
 use shaper::outcome::{Failure, FailureKind, Reached, Reply, Status};
 use shaper::retry::{Backoff, Jitter, Policy};
@@ -52,14 +54,11 @@ fn rules(slots: Option<u64>, limits: Vec<Spec>) -> Rules {
     Rules {
         slots: slots.and_then(Cost::new),
         limits,
-        setting: Setting::VIRTUAL,
         retry: Policy {
             jitter: Jitter::None,
             ..Policy::default()
         },
-        slack: Duration::ZERO,
-        timeout: Duration::from_secs(30),
-        look_ahead: LookAhead::default(),
+        ..Rules::default()
     }
 }
 

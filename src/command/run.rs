@@ -57,6 +57,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
     let rules = rules(args, limits.clone(), setting, seed);
     let setup = Setup {
         slots: rules.slots.map(Cost::get),
+        per_host: rules.per_host.map(Cost::get),
         limits,
     };
     if !args.output.quiet {
@@ -170,6 +171,7 @@ fn rules(args: &RunArgs, limits: Vec<Spec>, setting: Setting, seed: u64) -> Rule
             jobs: usize::try_from(args.limits.lookahead.get()).unwrap_or(usize::MAX),
             ..LookAhead::default()
         },
+        ..Rules::default()
     }
 }
 

@@ -191,12 +191,12 @@ fn run(row: &Discipline, jobs: Cost, latency: Duration) -> (Vec<Tick>, Summary) 
                 .first()
                 .map_or(Setting::VIRTUAL, |limit| setting(&limit.rate)),
             retry: Policy::once(),
-            slack: Duration::ZERO,
             timeout: Duration::MAX,
             look_ahead: LookAhead {
                 jobs: usize::MAX,
                 bytes: u64::MAX,
             },
+            ..Rules::default()
         };
         let mut api = |_: Tick, _: &Job, _: &Grant| -> (Duration, Result<Reply, Failure>) {
             (latency, Ok(simulated::reply(StatusCode::OK)))

@@ -1,14 +1,20 @@
-//! Admission: slots and every limit, at one instant, all or none. Floor 3: rules.
+//! Admission of one job: slots and every limit, at one instant, all or none. Floor 3: rules.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::StatusCode;
-
+pub(super) use super::keyed::StateId;
+use super::keyed::{Scope, States};
+use super::lanes::Pays;
+use super::paid::Paid;
+use super::rules::{Oversize, Refund, Rules};
 use crate::job::Job;
-use crate::limit::{Counts, Hold, Limit, Moment, NeverFits, Ready, Setting, Slots, Spec, Used};
+use crate::limit::{
+    Counts, Guard, Hold, KeyBy, Kind, Leaves, Limit, Moment, NeverFits, Ready, Setting, Slots,
+    Spec, Used, keys_of,
+};
 use crate::metrics::Owner;
-use crate::outcome::{Failure, Reached, Reply, Waits};
+use crate::outcome::{Spent, UnitsSpent, Waits};
 use crate::units::{Cost, Tick};
 
 /// What a rule charges a job for.
@@ -16,7 +22,9 @@ use crate::units::{Cost, Tick};
 enum Charge {
     Slots,
     Requests,
-    Units(Counts),
+    Units,
+    Input,
+    Output,
 }
 
 impl Charge {
@@ -24,11 +32,47 @@ impl Charge {
         match self {
             Self::Slots => Some(job.slots),
             Self::Requests => Some(Cost::ONE),
-            Self::Units(Counts::Input) => Cost::new(job.units?.input),
-            Self::Units(Counts::Output) => Cost::new(job.units?.output),
-            Self::Units(Counts::Units | Counts::Requests) => Cost::new(job.units?.reserve()),
+            Self::Units => Cost::new(job.units?.reserve()),
+            Self::Input => Cost::new(job.units?.input),
+            Self::Output => Cost::new(job.units?.output),
         }
     }
+
+    /// Of what a try has spent; `None` where that is no matter of units.
+    fn spent(self, spent: UnitsSpent) -> Option<Spent> {
+        match self {
+            Self::Slots | Self::Requests => None,
+            Self::Units => Some(spent.total),
+            Self::Input => Some(spent.input),
+            Self::Output => Some(spent.output),
+        }
+    }
+
+    /// Every job pays it, and most of them the same.
+    fn is_for_all(self) -> bool {
+        match self {
+            Self::Slots | Self::Requests => true,
+            Self::Units | Self::Input | Self::Output => false,
+        }
+    }
+}
+
+impl From<Counts> for Charge {
+    fn from(counts: Counts) -> Self {
+        match counts {
+            Counts::Requests => Self::Requests,
+            Counts::Units => Self::Units,
+            Counts::Input => Self::Input,
+            Counts::Output => Self::Output,
+        }
+    }
+}
+
+/// How a rule starts for another key.
+#[derive(Debug)]
+enum Build {
+    Slots(Cost),
+    Limit(Box<Spec>),
 }
 
 #[derive(Debug)]
@@ -36,55 +80,95 @@ struct Rule {
     owner: Owner,
     name: Arc<str>,
     charge: Charge,
-    limit: Box<dyn Limit>,
+    /// The most that it ever holds.
+    capacity: Cost,
+    scope: Scope,
+    build: Build,
+}
+
+impl Rule {
+    fn leaves(&self) -> Leaves {
+        match &self.build {
+            Build::Slots(_) => Leaves::Send,
+            Build::Limit(spec) => spec.leaves,
+        }
+    }
+
+    /// Whom a job stops that waits for this rule, in this state.
+    fn stops(&self, rule: usize, state: StateId) -> Stops {
+        match self.scope {
+            Scope::All if self.charge.is_for_all() => Stops::Everyone,
+            Scope::All => Stops::Payers(rule),
+            Scope::Origin | Scope::Key(_) => Stops::Line(state),
+        }
+    }
+
+    fn is_slots(&self) -> bool {
+        self.charge == Charge::Slots
+    }
+
+    /// What a job has to find free: of one that costs more than the rule ever holds, all that it holds.
+    fn wanted(&self, job: &Job) -> Option<Cost> {
+        Some(self.charge.of(job)?.min(self.capacity))
+    }
 }
 
 /// Everything that a try has taken, to be settled once; one place a rule.
 #[derive(Debug, Default)]
-pub(super) struct Holds(Vec<Option<Hold>>);
-
-/// How a try ended, for those who were paid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Paid {
-    /// Nothing was sent: everything goes back.
-    NotSent,
-    /// Sent, and no whole answer: requests and units stay charged.
-    Unanswered,
-    /// Refused by the server (429, 5xx): the request stays charged, the units go back.
-    Refused,
-    /// Answered; so many units were used, or the reserve if the answer does not say.
-    Answered(Option<u64>),
+pub(super) struct Holds {
+    /// The states that its lane meets.
+    pub(super) states: Arc<[StateId]>,
+    taken: Vec<Option<Hold>>,
 }
 
-impl Paid {
-    /// What the limits keep of a try that ended so.
-    pub(super) fn of(end: &Result<Reply, Failure>) -> Self {
-        match end {
-            Ok(reply)
-                if reply.head.status == StatusCode::TOO_MANY_REQUESTS
-                    || reply.head.status.is_server_error() =>
-            {
-                Self::Refused
-            }
-            Ok(reply) => Self::Answered(reply.used.map(|used| used.total)),
-            Err(failure) => match failure.reached {
-                Reached::NotSent => Self::NotSent,
-                Reached::Sent | Reached::Answered => Self::Unanswered,
-            },
+impl Holds {
+    /// Nothing taken yet.
+    pub(super) fn none(states: Arc<[StateId]>) -> Self {
+        Self {
+            states,
+            taken: Vec::new(),
         }
     }
 }
 
-/// When a job may go.
+/// What keeps a job from going now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opening {
-    /// Now; the limits are charged for this moment, now or a little before.
-    Now(Tick),
-    /// Not before this moment, which is the owner's.
-    At(Tick, Owner),
-    /// When something is given back to the owner; and what else holds the job until a moment that is
-    /// still to come.
-    OnRelease(Owner, Option<(Owner, Tick)>),
+pub(super) struct Obstacle {
+    /// Who lets go last.
+    pub(super) owner: Owner,
+    /// When that is.
+    pub(super) until: Until,
+    /// Whom else it stops.
+    pub(super) stops: Stops,
+}
+
+/// When an obstacle ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    /// At this moment.
+    At(Tick),
+    /// When something is given back; and what else holds the job until a moment that is still to come.
+    Release(Option<(Owner, Tick)>),
+}
+
+/// Whom an obstacle stops besides the job itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stops {
+    /// Everyone who is younger: all pay this rule.
+    Everyone,
+    /// Everyone who is younger and pays this rule.
+    Payers(usize),
+    /// Those in the line of this state.
+    Line(StateId),
+}
+
+/// An older job that is held, with what it was held by: no younger one may make it wait longer.
+#[derive(Debug)]
+pub(super) struct Elder {
+    pub(super) job: Arc<Job>,
+    pub(super) states: Arc<[StateId]>,
+    /// When it may go, given every take so far.
+    pub(super) at: Tick,
 }
 
 /// The rules of the run.
@@ -92,28 +176,117 @@ pub(super) enum Opening {
 pub(super) struct Gate {
     /// Slots first, then the limits in the order of the command line.
     rules: Vec<Rule>,
+    /// The states of the rules that have one for all; `None` for the others.
+    shared: Vec<Option<StateId>>,
+    states: States,
+    setting: Setting,
+    oversize: Oversize,
+    refund: Refund,
+    /// How long windows are kept that keep a measured guard.
+    guard: Option<Duration>,
 }
 
 impl Gate {
-    pub(super) fn new(slots: Option<Cost>, limits: &[Spec], setting: &Setting) -> Self {
-        let slots = slots.map(|slots| Rule {
-            owner: Owner::Slot,
-            name: "slot".into(),
-            charge: Charge::Slots,
-            limit: Box::new(Slots::new(slots)),
-        });
-        let limits = limits.iter().enumerate().map(|(number, spec)| Rule {
-            owner: Owner::Limit(number),
+    pub(super) fn new(rules: &Rules) -> Self {
+        let slots = |slots: Option<Cost>, owner: Owner, scope| {
+            slots.map(|slots| Rule {
+                owner,
+                name: owner.word().into(),
+                charge: Charge::Slots,
+                capacity: slots,
+                scope,
+                build: Build::Slots(slots),
+            })
+        };
+        let keys = keys_of(&rules.limits);
+        let number = |key: &KeyBy| keys.iter().position(|own| own == key);
+        let limits = rules.limits.iter().enumerate().map(|(nth, spec)| Rule {
+            owner: Owner::Limit(nth),
             name: spec.name.clone(),
-            charge: match spec.counts {
-                Counts::Requests => Charge::Requests,
-                counts => Charge::Units(counts),
+            charge: spec.counts.into(),
+            capacity: spec.burst,
+            scope: match spec.per.as_ref().and_then(number) {
+                None => Scope::All,
+                Some(key) => Scope::Key(key),
             },
-            limit: spec.build(setting),
+            build: Build::Limit(Box::new(spec.clone())),
         });
-        Self {
-            rules: slots.into_iter().chain(limits).collect(),
+        let mut gate = Self {
+            rules: slots(rules.slots, Owner::Slot, Scope::All)
+                .into_iter()
+                .chain(slots(rules.per_host, Owner::HostSlot, Scope::Origin))
+                .chain(limits)
+                .collect(),
+            shared: Vec::new(),
+            states: States::default(),
+            setting: rules.setting,
+            oversize: rules.oversize,
+            refund: rules.refund,
+            guard: None,
+        };
+        for (rule, one) in gate.rules.iter().enumerate() {
+            let limit = || build(&one.build, &gate.setting, gate.guard);
+            gate.shared.push(match one.scope {
+                Scope::All => Some(gate.states.shared(rule, limit())),
+                Scope::Origin | Scope::Key(_) => None,
+            });
         }
+        gate
+    }
+
+    /// The states that a lane of such jobs meets, one a rule, with one more lane.
+    pub(super) fn enter(&mut self, job: &Job) -> Arc<[StateId]> {
+        let Self {
+            rules,
+            shared,
+            states,
+            setting,
+            guard,
+            ..
+        } = self;
+        let each = rules.iter().enumerate().map(|(rule, one)| {
+            let key = match one.scope {
+                Scope::All => return shared[rule].expect("a rule for all has its state"),
+                Scope::Origin => &job.origin.0,
+                Scope::Key(number) => job.keys.get(number).unwrap_or(&job.origin.0),
+            };
+            states.of(rule, key, || build(&one.build, setting, *guard))
+        });
+        each.collect()
+    }
+
+    /// A lane with these states is no more.
+    pub(super) fn leave(&mut self, states: &[StateId]) {
+        for &state in states {
+            self.states.leave(state);
+        }
+    }
+
+    /// Keys that are as new are forgotten.
+    pub(super) fn forget_idle(&mut self, now: Tick) {
+        self.states.forget_idle(now);
+    }
+
+    /// Windows that keep a measured guard keep this one from now on, at most 1 % of their period.
+    pub(super) fn keep_guard(&mut self, guard: Duration) {
+        self.guard = Some(guard);
+        for (rule, one) in self.rules.iter().enumerate() {
+            if let Some(guard) = one.build.measured(&self.setting, Some(guard)) {
+                for limit in self.states.of_rule(rule) {
+                    limit.keep_guard(guard);
+                }
+            }
+        }
+    }
+
+    /// Whether any window keeps a measured guard.
+    pub(super) fn measures(&self) -> bool {
+        let mut rules = self.rules.iter();
+        rules.any(|rule| {
+            rule.build
+                .measured(&self.setting, Some(Duration::ZERO))
+                .is_some()
+        })
     }
 
     /// The name that waits are counted under.
@@ -122,6 +295,23 @@ impl Gate {
             .iter()
             .find(|rule| rule.owner == owner)
             .map(|rule| &rule.name)
+    }
+
+    /// What an owner is called in messages.
+    pub(super) fn called(&self, owner: Owner) -> String {
+        self.name(owner)
+            .map_or(owner.word(), |name| name)
+            .to_owned()
+    }
+
+    /// A job that could go, but for an older one that may go at `at` and would wait longer for `rule`.
+    pub(super) fn behind(&self, rule: usize, states: &[StateId], at: Tick) -> Obstacle {
+        let one = &self.rules[rule];
+        Obstacle {
+            owner: one.owner,
+            until: Until::At(at),
+            stops: one.stops(rule, states[rule]),
+        }
     }
 
     /// What a job waited for, under the names of results.
@@ -139,66 +329,179 @@ impl Gate {
         named
     }
 
-    /// The first rule that can never hold this job.
+    /// The first rule that can never hold this job, unless it may wait and owe.
     pub(super) fn refuses(&self, job: &Job) -> Option<(&Arc<str>, NeverFits)> {
         self.rules.iter().find_map(|rule| {
-            match rule.limit.ready(Tick::ZERO, rule.charge.of(job)?) {
-                Ready::Never(why) => Some((&rule.name, why)),
-                Ready::At(_) | Ready::OnRelease => None,
-            }
+            let (asked, capacity) = (rule.charge.of(job)?.get(), rule.capacity.get());
+            let waits = self.oversize == Oversize::Wait && !rule.is_slots();
+            (asked > capacity && !waits).then_some((&rule.name, NeverFits { asked, capacity }))
         })
     }
 
-    /// When all rules let this job go, from `from` on. The owner is the one that becomes ready last;
-    /// ties go in the order of the rules.
-    pub(super) fn opening(&self, job: &Job, from: Tick, now: Tick) -> Opening {
-        let mut at = from;
-        let mut last = Owner::Nothing;
-        let mut release = None;
-        for rule in &self.rules {
-            let Some(cost) = rule.charge.of(job) else {
+    /// Whether a job pays every limit on units that is for all.
+    pub(super) fn pays(&self, job: &Job) -> Pays {
+        let mut rules = self.rules.iter();
+        let free = rules.any(|rule| rule.scope == Scope::All && rule.charge.of(job).is_none());
+        if free { Pays::NotAll } else { Pays::All }
+    }
+
+    /// Whether a job pays this rule.
+    pub(super) fn pays_rule(&self, job: &Job, rule: usize) -> bool {
+        self.rules[rule].charge.of(job).is_some()
+    }
+
+    /// The moment, now or a little before, that the limits are charged for if this job goes; or what
+    /// keeps it. The owner is the one that becomes ready last; ties go in the order of the rules.
+    pub(super) fn opening(
+        &self,
+        job: &Job,
+        states: &[StateId],
+        from: Tick,
+        now: Tick,
+    ) -> Result<Tick, Obstacle> {
+        let (mut at, mut last) = (from, None);
+        let mut release: Option<(Owner, Stops)> = None;
+        for (number, (rule, &state)) in self.rules.iter().zip(states).enumerate() {
+            let Some(cost) = rule.wanted(job) else {
                 continue;
             };
-            match rule.limit.ready(from, cost) {
-                Ready::At(own) if own > at => (at, last) = (own, rule.owner),
+            match self.states.limit(state).ready(from, cost) {
+                Ready::At(moment) if moment > at => (at, last) = (moment, Some(number)),
                 Ready::At(_) => {}
-                Ready::OnRelease | Ready::Never(_) => release = release.or(Some(rule.owner)),
+                Ready::OnRelease | Ready::Never(_) => {
+                    let stops = rule.stops(number, state);
+                    // Who waits in a line of its own waits for nothing that others share.
+                    if release.is_none_or(|(_, first)| first == Stops::Everyone) {
+                        release = Some((rule.owner, stops));
+                    }
+                }
             }
         }
-        match release {
-            Some(owner) => Opening::OnRelease(owner, (at > now).then_some((last, at))),
-            None if at <= now => Opening::Now(at),
-            None => Opening::At(at, last),
+        let last = last.filter(|_| at > now);
+        let held = last.map(|rule| {
+            (
+                &self.rules[rule],
+                self.rules[rule].stops(rule, states[rule]),
+            )
+        });
+        match (held, release) {
+            (None, None) => Ok(at),
+            (Some((rule, stops @ Stops::Line(_))), _) | (Some((rule, stops)), None) => {
+                Err(Obstacle {
+                    owner: rule.owner,
+                    until: Until::At(at),
+                    stops,
+                })
+            }
+            (held, Some((owner, stops))) => Err(Obstacle {
+                owner,
+                until: Until::Release(held.map(|(rule, _)| (rule.owner, at))),
+                stops,
+            }),
         }
+    }
+
+    /// The rule on which `elder` would have to wait longer if this job went at `at`.
+    pub(super) fn delays(
+        &self,
+        job: &Job,
+        states: &[StateId],
+        at: Tick,
+        elder: &Elder,
+    ) -> Option<usize> {
+        let both = states.iter().zip(&*elder.states).enumerate();
+        let shared = both.filter(|(_, (own, other))| own == other);
+        let mut shared = shared.map(|(number, (state, _))| (number, *state));
+        let (rule, _) = shared.find(|&(number, state)| {
+            let rule = &self.rules[number];
+            let (Some(own), Some(other)) = (rule.wanted(job), rule.wanted(&elder.job)) else {
+                return false;
+            };
+            if rule.is_slots() {
+                return false;
+            }
+            match self.states.limit(state).ready_after(at, own, other) {
+                Ready::At(then) => then > elder.at && then > self.moment(elder, at),
+                Ready::OnRelease | Ready::Never(_) => false,
+            }
+        })?;
+        Some(rule)
+    }
+
+    /// When every rate lets `elder` go, slots aside; not before it is held until anyway.
+    pub(super) fn moment(&self, elder: &Elder, from: Tick) -> Tick {
+        let rules = self.rules.iter().zip(&*elder.states);
+        let moments = rules.filter_map(|(rule, &state)| {
+            match self
+                .states
+                .limit(state)
+                .ready(from, rule.wanted(&elder.job)?)
+            {
+                Ready::At(at) => Some(at),
+                Ready::OnRelease | Ready::Never(_) => None,
+            }
+        });
+        moments.fold(elder.at, Tick::max)
+    }
+
+    /// From this moment on every limit that the job pays is as full as it ever is, even if it goes at `at`:
+    /// nobody who goes later is kept by it.
+    pub(super) fn horizon(&self, job: &Job, states: &[StateId], at: Tick) -> Tick {
+        let rules = self.rules.iter().zip(states);
+        let moments = rules.filter_map(|(rule, &state)| {
+            let cost = rule.wanted(job).filter(|_| !rule.is_slots())?;
+            let total = u128::from(rule.capacity.get()) + u128::from(cost.get());
+            Some(self.states.limit(state).earliest(at, total))
+        });
+        moments.fold(at, Tick::max)
     }
 
     /// Takes everything, at the moment that [`Gate::opening`] told.
     pub(super) fn take(&mut self, job: &Job, at: Tick, holds: &mut Holds) {
-        holds.0.clear();
-        for rule in &mut self.rules {
-            holds
-                .0
-                .push(rule.charge.of(job).map(|cost| rule.limit.take(at, cost)));
+        holds.taken.clear();
+        for (rule, &state) in self.rules.iter().zip(&*holds.states) {
+            let cost = rule.charge.of(job);
+            let limit = self.states.limit_mut(state);
+            holds.taken.push(cost.map(|cost| limit.take(at, cost)));
         }
     }
 
     /// The try was sent at `at`.
     pub(super) fn sent(&mut self, holds: &mut Holds, at: Tick) {
-        for (rule, hold) in self.rules.iter_mut().zip(&mut holds.0) {
-            if let Some(hold) = hold {
-                rule.limit.moved(hold, at);
+        self.moved(holds, at, Leaves::Send);
+    }
+
+    /// The head of the answer came at `at`, or the try ended without one.
+    pub(super) fn answered(&mut self, holds: &mut Holds, at: Tick) {
+        self.moved(holds, at, Leaves::Reply);
+    }
+
+    fn moved(&mut self, holds: &mut Holds, at: Tick, leaves: Leaves) {
+        let rules = self.rules.iter().zip(&*holds.states);
+        for ((rule, &state), hold) in rules.zip(&mut holds.taken) {
+            if let Some(hold) = hold.as_mut().filter(|_| rule.leaves() == leaves) {
+                self.states.limit_mut(state).moved(hold, at);
             }
         }
     }
 
-    /// The try has ended: rates are settled.
-    pub(super) fn ended(&mut self, holds: &mut Holds, at: Tick, paid: Paid) {
-        self.settle(holds, at, Moment::Ended, |charge| match (paid, charge) {
-            (Paid::NotSent, _) => Used::NeverSent,
-            (Paid::Refused, Charge::Units(_)) => Used::Known(0),
-            (Paid::Answered(Some(used)), Charge::Units(_)) => Used::Known(used),
-            (Paid::Unanswered | Paid::Refused | Paid::Answered(_), _) => Used::Unknown,
+    /// The try has ended: rates are settled. Returns the units that it spent.
+    pub(super) fn ended(
+        &mut self,
+        holds: &mut Holds,
+        at: Tick,
+        paid: Paid,
+        job: &Job,
+    ) -> Option<UnitsSpent> {
+        let spent = paid.spent(job, self.refund);
+        self.settle(holds, at, Moment::Ended, |charge| match paid {
+            Paid::NotSent => Used::NeverSent,
+            Paid::Unanswered | Paid::Refused | Paid::Answered(_) => {
+                let own = spent.and_then(|spent| charge.spent(spent));
+                own.map_or(Used::Unknown, |own| Used::Known(own.used))
+            }
         });
+        spent
     }
 
     /// The result is in the file, or the job goes to rest: slots are free.
@@ -213,11 +516,78 @@ impl Gate {
         moment: Moment,
         used: impl Fn(Charge) -> Used,
     ) {
-        for (rule, hold) in self.rules.iter_mut().zip(&mut holds.0) {
-            if rule.limit.settles_on() == moment
+        let rules = self.rules.iter().zip(&*holds.states);
+        for ((rule, &state), hold) in rules.zip(&mut holds.taken) {
+            let limit = self.states.limit_mut(state);
+            if limit.settles_on() == moment
                 && let Some(hold) = hold.take()
             {
-                rule.limit.settle(hold, at, used(rule.charge));
+                limit.settle(hold, at, used(rule.charge));
+            }
+        }
+    }
+}
+
+impl Build {
+    /// The guard of a window that keeps a measured one; `None` for every other rule.
+    fn measured(&self, setting: &Setting, guard: Option<Duration>) -> Option<Duration> {
+        match self {
+            Self::Limit(spec)
+                if spec.kind == Kind::Window
+                    && spec.leaves == Leaves::Send
+                    && spec.guard.is_none()
+                    && setting.guard == Guard::Measured =>
+            {
+                guard.map(|guard| guard.min(spec.rate.period / 100))
+            }
+            Self::Limit(_) | Self::Slots(_) => None,
+        }
+    }
+}
+
+/// A rule as new.
+fn build(rule: &Build, setting: &Setting, guard: Option<Duration>) -> Box<dyn Limit> {
+    match rule {
+        Build::Slots(slots) => Box::new(Slots::new(*slots)),
+        Build::Limit(spec) => {
+            let mut limit = spec.build(setting);
+            if let Some(guard) = rule.measured(setting, guard) {
+                limit.keep_guard(guard);
+            }
+            limit
+        }
+    }
+}
+
+/// How long a line takes, for jobs that are all due at a moment.
+impl Gate {
+    /// Before this moment this job cannot go, behind all who wait; and whose the moment is.
+    pub(super) fn projected(&self, job: &Job, states: &[StateId], now: Tick) -> (Tick, Owner) {
+        let rules = self.rules.iter().zip(states);
+        let moments = rules.filter_map(|(rule, &state)| {
+            let cost = rule.charge.of(job)?;
+            let total = self.states.ahead(state) + u128::from(cost.get());
+            Some((self.states.limit(state).earliest(now, total), rule.owner))
+        });
+        moments.fold((now, Owner::Nothing), |last, next| {
+            if next.0 > last.0 { next } else { last }
+        })
+    }
+
+    /// A job waits.
+    pub(super) fn lines_up(&mut self, job: &Job, states: &[StateId]) {
+        for (rule, &state) in self.rules.iter().zip(states) {
+            if let Some(cost) = rule.charge.of(job) {
+                *self.states.ahead_mut(state) += u128::from(cost.get());
+            }
+        }
+    }
+
+    /// A job waits no longer.
+    pub(super) fn steps_out(&mut self, job: &Job, states: &[StateId]) {
+        for (rule, &state) in self.rules.iter().zip(states) {
+            if let Some(cost) = rule.charge.of(job) {
+                *self.states.ahead_mut(state) -= u128::from(cost.get());
             }
         }
     }
@@ -227,7 +597,15 @@ impl Gate {
 impl Gate {
     /// Slots that are taken; zero without a limit of them.
     pub(super) fn slots_taken(&mut self, of: Cost) -> u64 {
-        let slots = self.rules.iter_mut().find(|rule| rule.owner == Owner::Slot);
-        slots.map_or(0, |rule| of.get() - rule.limit.level(Tick::ZERO).remaining)
+        let slots = self.rules.iter().position(|rule| rule.owner == Owner::Slot);
+        let state = slots.and_then(|rule| self.shared[rule]);
+        state.map_or(0, |state| {
+            of.get() - self.states.limit_mut(state).level(Tick::ZERO).remaining
+        })
+    }
+
+    /// States that are kept for a value of a key.
+    pub(super) fn keyed(&self) -> usize {
+        self.states.keyed()
     }
 }

@@ -26,6 +26,13 @@ pub(super) struct Held {
     pub(super) lane: Option<LaneId>,
 }
 
+impl Held {
+    /// What is still to do.
+    pub(super) fn work(&self) -> &Work {
+        self.work.as_ref().expect(ONE_ANSWER)
+    }
+}
+
 /// How far a line has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -150,6 +157,16 @@ impl Roll {
     /// A line that is held.
     pub(super) fn get(&mut self, ticket: Ticket) -> &mut Held {
         self.places[ticket.0 as usize].as_mut().expect(ONE_ANSWER)
+    }
+
+    /// A line that is held, to be looked at.
+    pub(super) fn peek(&self, ticket: Ticket) -> &Held {
+        self.find_held(ticket).expect(ONE_ANSWER)
+    }
+
+    /// The line of a ticket, if that is still held.
+    pub(super) fn find_held(&self, ticket: Ticket) -> Option<&Held> {
+        self.places[ticket.0 as usize].as_ref()
     }
 
     /// A job that is not yet to be recorded.

@@ -1,35 +1,58 @@
 //! Whose the time is from now on. Floor 3: rules.
 
-use super::gate::Opening;
-use super::lanes::Rest;
+use super::admission::Scan;
+use super::gate::Until;
+use super::lanes::{Parked, Rest};
 use super::{Engine, Input};
 use crate::metrics::{HoldOn, Owner};
 use crate::units::Tick;
 
 impl Engine {
-    /// What keeps the oldest waiting job from being sent: a job that could go but for a limit, else a
-    /// lane that rests, else the input, else a job that rests.
+    /// The position of the oldest job that could go but for a limit, and what keeps the oldest waiting job
+    /// from being sent: that limit, else a lane that rests, else the input, else a job that rests.
     pub(super) fn hold_on(
         &mut self,
-        blocked: Option<Opening>,
+        scan: &Scan,
         pause: Option<(Tick, Rest)>,
         rest: Option<Tick>,
-    ) -> HoldOn {
-        let reading = matches!(self.input, Input::Open) && self.signal.is_none();
-        match blocked {
-            Some(Opening::OnRelease(Owner::Slot, _)) if self.recording > self.flying => {
-                return HoldOn::Open(Owner::Sink);
-            }
-            Some(Opening::OnRelease(owner, None)) => return HoldOn::Open(owner),
-            Some(Opening::OnRelease(owner, Some((rival, at)))) => {
-                return HoldOn::Contest { owner, rival, at };
-            }
-            Some(Opening::At(at, owner)) => return HoldOn::Until(owner, at),
-            Some(Opening::Now(_)) | None => {}
+    ) -> (Option<u64>, HoldOn) {
+        let parked = self.lanes.oldest_parked();
+        let open = scan.first.map(|(seq, obstacle)| {
+            let hold = match obstacle.until {
+                Until::At(at) => HoldOn::Until(obstacle.owner, at),
+                Until::Release(None) => HoldOn::Open(obstacle.owner),
+                Until::Release(Some((rival, at))) => HoldOn::Contest {
+                    owner: obstacle.owner,
+                    rival,
+                    at,
+                },
+            };
+            (seq, hold)
+        });
+        let parked = parked.map(|(seq, Parked { until, owner, .. })| {
+            let hold = until.map_or(HoldOn::Open(owner), |until| HoldOn::Until(owner, until));
+            (seq, hold)
+        });
+        let oldest = open.into_iter().chain(parked).min_by_key(|(seq, _)| *seq);
+        match oldest {
+            Some((
+                seq,
+                HoldOn::Open(Owner::Slot)
+                | HoldOn::Contest {
+                    owner: Owner::Slot, ..
+                },
+            )) if self.recording > self.flying => (Some(seq), HoldOn::Open(Owner::Sink)),
+            Some((seq, hold)) => (Some(seq), hold),
+            None => (None, self.held_by_none(pause, rest)),
         }
+    }
+
+    /// The same where no limit holds any job.
+    fn held_by_none(&mut self, pause: Option<(Tick, Rest)>, rest: Option<Tick>) -> HoldOn {
+        let reading = matches!(self.input, Input::Open) && self.signal.is_none();
         if reading && self.lanes.are_many() && self.rules.look_ahead.is_full(&self.load_ahead()) {
             let lanes = &self.lanes;
-            self.metrics.full_of(|| lanes.fullest().cloned());
+            self.metrics.full_of(|| lanes.fullest());
             return HoldOn::Open(Owner::LookAhead);
         }
         if self.lanes.waiting() > 0

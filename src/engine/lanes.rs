@@ -1,12 +1,16 @@
-//! Lanes: who waits, in which order, and which lanes rest. Floor 3: rules.
+//! Lanes: who waits, in which order, and what holds a lane back by itself. Floor 3: rules.
 //!
-//! A lane is an origin. FIFO within it, a retry in its old place; oldest first across lanes.
+//! A lane is an origin with the values of the run's keys. FIFO within it, a retry in its old place;
+//! oldest first across lanes.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
+use std::sync::Arc;
 
+use super::gate::StateId;
 use super::talk::Ticket;
-use crate::job::Origin;
+use crate::job::{Job, Keys, Origin};
+use crate::metrics::Owner;
 use crate::units::Tick;
 
 /// Number of a lane, for as long as it has members.
@@ -18,7 +22,7 @@ pub(super) struct LaneId(u32);
 pub(super) enum Rest {
     /// Its server asked for it.
     Asked,
-    /// A connect to it failed.
+    /// A connect to its origin failed.
     Unreachable,
 }
 
@@ -31,12 +35,44 @@ pub(super) enum Joins {
     Back,
 }
 
+/// Whether a job pays every shared limit on units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Pays {
+    /// It does: what is used up for an older job is used up for it.
+    All,
+    /// Some cost it nothing.
+    NotAll,
+}
+
+/// A job in its lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Entry {
+    pub(super) seq: u64,
+    pub(super) ticket: Ticket,
+    pub(super) pays: Pays,
+}
+
+/// What a lane waits for that is not shared by all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Parked {
+    /// It stands in the line of this state.
+    pub(super) line: StateId,
+    /// Until this moment, unless something is given back before; `None`: until something is.
+    pub(super) until: Option<Tick>,
+    /// Whose the time is.
+    pub(super) owner: Owner,
+}
+
 #[derive(Debug)]
 struct Lane {
     origin: Origin,
-    fresh: VecDeque<(u64, Ticket)>,
-    back: BinaryHeap<Reverse<(u64, Ticket)>>,
+    keys: Keys,
+    /// The states of the rules that its jobs meet, one a rule.
+    states: Arc<[StateId]>,
+    fresh: VecDeque<Entry>,
+    back: BinaryHeap<Reverse<Entry>>,
     paused: Option<(Tick, Rest)>,
+    parked: Option<Parked>,
     /// When its last pause ended: nothing here could go before.
     open_since: Tick,
     /// Jobs of it that the engine holds, waiting or not.
@@ -44,7 +80,7 @@ struct Lane {
 }
 
 impl Lane {
-    fn head(&self) -> Option<(u64, Ticket)> {
+    fn head(&self) -> Option<Entry> {
         let fresh = self.fresh.front().copied();
         let back = self.back.peek().map(|Reverse(first)| *first);
         fresh.into_iter().chain(back).min()
@@ -53,18 +89,36 @@ impl Lane {
     fn len(&self) -> usize {
         self.fresh.len() + self.back.len()
     }
+
+    /// Nothing of its own holds it back.
+    fn is_open(&self) -> bool {
+        self.paused.is_none() && self.parked.is_none()
+    }
 }
+
+/// Heads by age.
+type ByAge = BTreeSet<(u64, LaneId)>;
 
 /// All lanes that have members or rest.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     all: Vec<Option<Lane>>,
     free: Vec<LaneId>,
-    by_origin: HashMap<Origin, LaneId>,
-    /// Lanes that do not rest, by the age of their head.
-    open: BTreeSet<(u64, LaneId)>,
+    by_name: HashMap<Origin, HashMap<Keys, LaneId>>,
+    /// Lanes that nothing of their own holds back.
+    open: ByAge,
+    /// Those of them whose head pays not all.
+    frugal: ByAge,
+    /// Lanes that are parked and do not rest.
+    parked: ByAge,
+    /// Parked lanes by the moment until which they are.
+    timers: BTreeSet<(Tick, LaneId)>,
+    /// Who waits for a state that only some lanes share.
+    lines: HashMap<StateId, ByAge>,
     /// Lanes that rest, by the end of it; an entry may be out of date.
     resting: BinaryHeap<Reverse<(Tick, LaneId)>>,
+    /// Origins that cannot be reached until then.
+    unreachable: HashMap<Origin, Tick>,
     waiting: usize,
     waiting_open: usize,
     /// How many lanes there have ever been.
@@ -77,27 +131,31 @@ impl Lanes {
         self.waiting
     }
 
-    /// Jobs that wait in lanes that do not rest.
+    /// Jobs that wait in lanes that nothing of their own holds back.
     pub(super) fn waiting_open(&self) -> usize {
         self.waiting_open
     }
 
-    /// Whether there has been more than one origin.
+    /// Whether there has been more than one lane.
     pub(super) fn are_many(&self) -> bool {
         self.seen > 1
     }
 
-    /// The lane of `origin`, with one more member.
-    pub(super) fn enter(&mut self, origin: &Origin) -> LaneId {
-        if let Some(&id) = self.by_origin.get(origin) {
+    /// The lane of a job, with one more member; a new one takes its states from `states`.
+    pub(super) fn enter(&mut self, job: &Job, states: impl FnOnce() -> Arc<[StateId]>) -> LaneId {
+        let known = self.by_name.get(&job.origin);
+        if let Some(&id) = known.and_then(|lanes| lanes.get(&job.keys[..])) {
             self.lane_mut(id).members += 1;
             return id;
         }
         let lane = Lane {
-            origin: origin.clone(),
+            origin: job.origin.clone(),
+            keys: job.keys.clone(),
+            states: states(),
             fresh: VecDeque::new(),
             back: BinaryHeap::new(),
             paused: None,
+            parked: None,
             open_since: Tick::ZERO,
             members: 1,
         };
@@ -109,65 +167,73 @@ impl Lanes {
             self.all.push(Some(lane));
             LaneId(u32::try_from(self.all.len() - 1).expect("fewer lanes than jobs held"))
         };
-        self.by_origin.insert(origin.clone(), id);
+        let own = self.by_name.entry(job.origin.clone()).or_default();
+        own.insert(job.keys.clone(), id);
         id
     }
 
-    /// One member less; a lane without members that does not rest is forgotten.
-    pub(super) fn leave(&mut self, id: LaneId) {
+    /// One member less. A lane without members that does not rest is forgotten, and its states are
+    /// returned.
+    pub(super) fn leave(&mut self, id: LaneId) -> Option<Arc<[StateId]>> {
         self.lane_mut(id).members -= 1;
-        self.forget_idle(id);
+        self.forget_idle(id)
     }
 
-    fn forget_idle(&mut self, id: LaneId) {
+    fn forget_idle(&mut self, id: LaneId) -> Option<Arc<[StateId]>> {
         let lane = self.lane(id);
-        if lane.members == 0 && lane.paused.is_none() {
-            self.by_origin.remove(&lane.origin.clone());
-            self.all[id.0 as usize] = None;
-            self.free.push(id);
+        if lane.members > 0 || lane.paused.is_some() {
+            return None;
         }
+        let lane = self.all[id.0 as usize].take()?;
+        if let Some(lanes) = self.by_name.get_mut(&lane.origin) {
+            lanes.remove(&lane.keys[..]);
+            if lanes.is_empty() {
+                self.by_name.remove(&lane.origin);
+            }
+        }
+        self.free.push(id);
+        Some(lane.states)
     }
 
     /// A job waits in its lane. Returns it if it is now the head.
-    pub(super) fn push(
-        &mut self,
-        id: LaneId,
-        seq: u64,
-        ticket: Ticket,
-        joins: Joins,
-    ) -> Option<Ticket> {
+    pub(super) fn push(&mut self, id: LaneId, entry: Entry, joins: Joins) -> Option<Ticket> {
         let before = self.lane(id).head();
         let lane = self.lane_mut(id);
         match joins {
-            Joins::Fresh => lane.fresh.push_back((seq, ticket)),
-            Joins::Back => lane.back.push(Reverse((seq, ticket))),
+            Joins::Fresh => lane.fresh.push_back(entry),
+            Joins::Back => lane.back.push(Reverse(entry)),
         }
-        let is_open = lane.paused.is_none();
+        let is_open = lane.is_open();
         self.waiting += 1;
         self.waiting_open += usize::from(is_open);
         self.reorder(id, before);
-        (self.lane(id).head()?.1 == ticket).then_some(ticket)
+        (self.lane(id).head()?.ticket == entry.ticket).then_some(entry.ticket)
     }
 
-    /// The head of `id` leaves the line. Returns the next head.
-    pub(super) fn pop(&mut self, id: LaneId) -> Option<Ticket> {
-        let before = self.lane(id).head();
-        let lane = self.lane_mut(id);
-        if lane.fresh.front().copied() == before {
-            lane.fresh.pop_front();
-        } else {
-            lane.back.pop();
-        }
-        self.gone(id, before)
-    }
-
-    /// `ticket` leaves the line, wherever it stands. Returns the next head.
+    /// `ticket` leaves its lane, wherever it stands there. Returns the head then.
     pub(super) fn remove(&mut self, id: LaneId, ticket: Ticket) -> Option<Ticket> {
         let before = self.lane(id).head();
         let lane = self.lane_mut(id);
-        lane.fresh.retain(|&(_, own)| own != ticket);
-        lane.back.retain(|&Reverse((_, own))| own != ticket);
-        self.gone(id, before)
+        if lane
+            .fresh
+            .front()
+            .is_some_and(|first| first.ticket == ticket)
+        {
+            lane.fresh.pop_front();
+        } else if lane
+            .back
+            .peek()
+            .is_some_and(|Reverse(first)| first.ticket == ticket)
+        {
+            lane.back.pop();
+        } else {
+            lane.fresh.retain(|entry| entry.ticket != ticket);
+            lane.back.retain(|Reverse(entry)| entry.ticket != ticket);
+        }
+        self.waiting -= 1;
+        self.waiting_open -= usize::from(self.lane(id).is_open());
+        self.reorder(id, before);
+        Some(self.lane(id).head()?.ticket)
     }
 
     /// Nobody waits any more; lanes stay while they have members.
@@ -175,52 +241,189 @@ impl Lanes {
         for lane in self.all.iter_mut().flatten() {
             lane.fresh.clear();
             lane.back.clear();
+            lane.parked = None;
         }
         self.open.clear();
+        self.frugal.clear();
+        self.parked.clear();
+        self.timers.clear();
+        self.lines.clear();
         (self.waiting, self.waiting_open) = (0, 0);
     }
 
-    fn gone(&mut self, id: LaneId, before: Option<(u64, Ticket)>) -> Option<Ticket> {
-        self.waiting -= 1;
-        self.waiting_open -= usize::from(self.lane(id).paused.is_none());
-        self.reorder(id, before);
-        Some(self.lane(id).head()?.1)
+    /// Keeps the sets true after the head of a lane may have changed: another head is looked at anew.
+    fn reorder(&mut self, id: LaneId, before: Option<Entry>) {
+        let after = self.lane(id).head();
+        if before == after {
+            return;
+        }
+        self.unset(id, before);
+        self.unpark(id);
+        self.set(id, after);
+        self.let_on(id);
     }
 
-    /// Keeps `open` true after the head of a lane may have changed.
-    fn reorder(&mut self, id: LaneId, before: Option<(u64, Ticket)>) {
+    /// Who stands behind this lane in a line is looked at again: it has gone, or is held by another.
+    pub(super) fn let_on(&mut self, id: LaneId) {
+        if self.lines.is_empty() {
+            return;
+        }
+        let states = self.states(id);
+        let parked = self.lane(id).parked;
+        for &state in states.iter() {
+            if parked.is_none_or(|parked| parked.line != state) {
+                self.reopen_first(state);
+            }
+        }
+    }
+
+    /// Takes a lane whose head is `head` out of every set.
+    fn unset(&mut self, id: LaneId, head: Option<Entry>) {
+        let Some(head) = head else { return };
         let lane = self.lane(id);
-        let (after, is_open) = (lane.head(), lane.paused.is_none());
-        if is_open && before != after {
-            if let Some((seq, _)) = before {
-                self.open.remove(&(seq, id));
+        let at = (head.seq, id);
+        match (lane.paused, lane.parked) {
+            (None, None) => {
+                self.open.remove(&at);
+                if head.pays == Pays::NotAll {
+                    self.frugal.remove(&at);
+                }
             }
-            if let Some((seq, _)) = after {
-                self.open.insert((seq, id));
+            (Some(_), None) => {}
+            (paused, Some(parked)) => {
+                if paused.is_none() {
+                    self.parked.remove(&at);
+                }
+                if let Some(until) = parked.until {
+                    self.timers.remove(&(until, id));
+                }
+                if let Some(line) = self.lines.get_mut(&parked.line) {
+                    line.remove(&at);
+                    if line.is_empty() {
+                        self.lines.remove(&parked.line);
+                    }
+                }
             }
+        }
+    }
+
+    fn set(&mut self, id: LaneId, head: Option<Entry>) {
+        let Some(head) = head else { return };
+        if self.lane(id).is_open() {
+            self.open.insert((head.seq, id));
+            if head.pays == Pays::NotAll {
+                self.frugal.insert((head.seq, id));
+            }
+        }
+    }
+
+    fn unpark(&mut self, id: LaneId) {
+        let lane = self.lane_mut(id);
+        if lane.parked.take().is_some() && lane.is_open() {
+            let len = lane.len();
+            self.waiting_open += len;
+        }
+    }
+
+    /// A lane that is open waits in the line of a state that only some lanes share. Only the first of a
+    /// line has its moment: the others cannot go before it.
+    pub(super) fn park(&mut self, id: LaneId, mut parked: Parked) {
+        let head = self.lane(id).head();
+        let Some(Entry { seq, .. }) = head else {
+            return;
+        };
+        self.unset(id, head);
+        let line = self.lines.entry(parked.line).or_default();
+        line.insert((seq, id));
+        if line.first() != Some(&(seq, id)) {
+            parked.until = None;
+        }
+        if let Some(until) = parked.until {
+            self.timers.insert((until, id));
+        }
+        self.parked.insert((seq, id));
+        let lane = self.lane_mut(id);
+        lane.parked = Some(parked);
+        let len = lane.len();
+        self.waiting_open -= len;
+        self.let_on(id);
+    }
+
+    /// A parked lane is looked at again.
+    fn reopen(&mut self, id: LaneId) {
+        let head = self.lane(id).head();
+        self.unset(id, head);
+        self.unpark(id);
+        self.set(id, head);
+    }
+
+    /// The first in the line of `state`, if there is one, is looked at again.
+    fn reopen_first(&mut self, state: StateId) {
+        if let Some(&(_, id)) = self.lines.get(&state).and_then(BTreeSet::first) {
+            self.reopen(id);
+        }
+    }
+
+    /// Something was given back to these states: who waits for it is looked at again.
+    pub(super) fn given_back(&mut self, states: &[StateId]) {
+        if !self.lines.is_empty() {
+            for &state in states {
+                self.reopen_first(state);
+            }
+        }
+    }
+
+    /// Lanes whose moment has come are looked at again.
+    pub(super) fn reopen_due(&mut self, now: Tick) {
+        while let Some(&(until, id)) = self.timers.first().filter(|(until, _)| *until <= now) {
+            self.timers.remove(&(until, id));
+            self.reopen(id);
         }
     }
 
     /// Nothing of this lane is sent until `until`; a longer rest stays.
     pub(super) fn pause(&mut self, id: LaneId, until: Tick, why: Rest) {
-        let lane = self.lane_mut(id);
-        if lane.paused.is_some_and(|(longer, _)| longer >= until) {
+        if self
+            .lane(id)
+            .paused
+            .is_some_and(|(longer, _)| longer >= until)
+        {
             return;
         }
+        let head = self.lane(id).head();
+        self.unset(id, head);
+        self.unpark(id);
+        let lane = self.lane_mut(id);
         let was_open = lane.paused.is_none();
         lane.paused = Some((until, why));
-        let (head, len) = (lane.head(), lane.len());
+        let len = lane.len();
         if was_open {
             self.waiting_open -= len;
-            if let Some((seq, _)) = head {
-                self.open.remove(&(seq, id));
-            }
         }
         self.resting.push(Reverse((until, id)));
+        self.let_on(id);
     }
 
-    /// Opens the next lane whose rest is over at `now`; its head, if it has one, and why it rested.
-    pub(super) fn wake(&mut self, now: Tick) -> Option<(Option<Ticket>, Rest)> {
+    /// The origin of this lane cannot be reached until `until`: its other lanes rest when their turn comes.
+    pub(super) fn unreachable(&mut self, id: LaneId, until: Tick) {
+        let origin = self.lane(id).origin.clone();
+        let longest = self.unreachable.entry(origin).or_default();
+        *longest = until.max(*longest);
+        self.pause(id, until, Rest::Unreachable);
+    }
+
+    /// Until when the origin of this lane cannot be reached, if that is still to come.
+    pub(super) fn unreachable_until(&self, id: LaneId, now: Tick) -> Option<Tick> {
+        if self.unreachable.is_empty() {
+            return None;
+        }
+        let until = self.unreachable.get(&self.lane(id).origin).copied();
+        until.filter(|until| *until > now)
+    }
+
+    /// Opens the next lane whose rest is over at `now`: its head, if it has one, why it rested, and its
+    /// states if it is forgotten.
+    pub(super) fn wake(&mut self, now: Tick) -> Option<Woken> {
         while let Some(&Reverse((until, id))) = self.resting.peek() {
             if until > now {
                 return None;
@@ -234,13 +437,17 @@ impl Lanes {
             };
             lane.paused = None;
             lane.open_since = until;
-            let (head, len) = (lane.head(), lane.len());
-            self.waiting_open += len;
-            if let Some((seq, _)) = head {
-                self.open.insert((seq, id));
+            let (head, len, origin) = (lane.head(), lane.len(), &lane.origin);
+            if self.unreachable.get(origin).is_some_and(|end| *end <= now) {
+                self.unreachable.remove(origin);
             }
-            self.forget_idle(id);
-            return Some((head.map(|(_, ticket)| ticket), why));
+            self.waiting_open += len;
+            self.set(id, head);
+            return Some(Woken {
+                head: head.map(|head| head.ticket),
+                why,
+                forgotten: self.forget_idle(id),
+            });
         }
         None
     }
@@ -259,10 +466,40 @@ impl Lanes {
         None
     }
 
-    /// The oldest head of all lanes that do not rest.
-    pub(super) fn oldest(&self) -> Option<(LaneId, Ticket)> {
-        let &(_, id) = self.open.first()?;
-        Some((id, self.lane(id).head()?.1))
+    /// The next moment of a parked lane.
+    pub(super) fn next_timer(&self) -> Option<Tick> {
+        self.timers.first().map(|(until, _)| *until)
+    }
+
+    /// Parked lanes that may go before `horizon`, and from when on.
+    pub(super) fn parked_until(&self, horizon: Tick) -> impl Iterator<Item = (Tick, LaneId)> + '_ {
+        self.timers.range(..(horizon, LaneId(0))).copied()
+    }
+
+    /// The oldest head younger than `after` of the lanes that nothing of their own holds back.
+    pub(super) fn next_open(&self, after: Option<(u64, LaneId)>) -> Option<(u64, LaneId)> {
+        next_of(&self.open, after)
+    }
+
+    /// The same among the heads that pay not all.
+    pub(super) fn next_frugal(&self, after: Option<(u64, LaneId)>) -> Option<(u64, LaneId)> {
+        next_of(&self.frugal, after)
+    }
+
+    /// The oldest head that is parked, and what it waits for.
+    pub(super) fn oldest_parked(&self) -> Option<(u64, Parked)> {
+        let &(seq, id) = self.parked.first()?;
+        Some((seq, self.lane(id).parked?))
+    }
+
+    /// The head of a lane that has one.
+    pub(super) fn head(&self, id: LaneId) -> Option<Ticket> {
+        self.lane(id).head().map(|head| head.ticket)
+    }
+
+    /// The states of its rules.
+    pub(super) fn states(&self, id: LaneId) -> Arc<[StateId]> {
+        self.lane(id).states.clone()
     }
 
     /// When the last pause of this lane ended.
@@ -270,10 +507,12 @@ impl Lanes {
         self.lane(id).open_since
     }
 
-    /// The origin with the longest line.
-    pub(super) fn fullest(&self) -> Option<&Origin> {
+    /// The lane with the longest line, by name: its origin, and its keys.
+    pub(super) fn fullest(&self) -> Option<String> {
         let lanes = self.all.iter().flatten();
-        lanes.max_by_key(|lane| lane.len()).map(|lane| &lane.origin)
+        let fullest = lanes.max_by_key(|lane| lane.len())?;
+        let keys = fullest.keys.iter().map(|key| format!(" {key}"));
+        Some(fullest.origin.to_string() + &keys.collect::<String>())
     }
 
     fn lane(&self, id: LaneId) -> &Lane {
@@ -289,14 +528,35 @@ impl Lanes {
     }
 }
 
+/// A lane whose rest is over.
+#[derive(Debug)]
+pub(super) struct Woken {
+    pub(super) head: Option<Ticket>,
+    pub(super) why: Rest,
+    pub(super) forgotten: Option<Arc<[StateId]>>,
+}
+
+fn next_of(heads: &ByAge, after: Option<(u64, LaneId)>) -> Option<(u64, LaneId)> {
+    match after {
+        None => heads.first().copied(),
+        Some((seq, id)) => heads.range((seq, LaneId(id.0 + 1))..).next().copied(),
+    }
+}
+
 #[cfg(test)]
 impl Lanes {
     /// Jobs that wait, and those in open lanes, counted one by one.
     pub(super) fn recount(&self) -> (usize, usize) {
         let lanes = || self.all.iter().flatten();
-        let open = lanes().filter(|lane| lane.paused.is_none());
+        let open = lanes().filter(|lane| lane.is_open());
         let heads = open.clone().filter(|lane| lane.head().is_some());
         assert_eq!(self.open.len(), heads.count(), "open heads");
+        let parked = || lanes().filter(|lane| lane.parked.is_some());
+        assert_eq!(self.parked.len(), parked().count(), "parked heads");
+        let timed = parked().filter(|lane| lane.parked.is_some_and(|own| own.until.is_some()));
+        assert_eq!(self.timers.len(), timed.count(), "timers");
+        let lined: usize = self.lines.values().map(BTreeSet::len).sum();
+        assert_eq!(lined, parked().count(), "who stands in a line");
         (lanes().map(Lane::len).sum(), open.map(Lane::len).sum())
     }
 

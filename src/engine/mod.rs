@@ -3,11 +3,16 @@
 //! One job's life, read top to bottom: it is read, waits in its lane, is granted slots and limits at one
 //! instant, is sent, answered, ended; goes to rest and comes back to its old place, or is recorded.
 
+mod admission;
 mod gate;
+mod guard;
 mod held;
 mod hold;
+mod keyed;
 mod lanes;
 mod lookahead;
+mod paid;
+mod patience;
 mod rules;
 mod schedule;
 mod talk;
@@ -19,19 +24,21 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gate::{Gate, Opening, Paid};
+use gate::{Gate, Holds};
+use guard::Travel;
 use held::{Phase, Roll, Work};
-use lanes::{Joins, Lanes, Rest};
+use lanes::{Entry, Joins, LaneId, Lanes, Rest};
 use lookahead::Load;
 pub use lookahead::LookAhead;
-pub use rules::Rules;
+use paid::Paid;
+pub use rules::{Arrivals, Oversize, Refund, Rules};
 use schedule::Schedule;
 pub use talk::{Action, End, Event, Grant, Signal, Ticket};
 
 use crate::error::Problem;
-use crate::job::{BadLine, Job, Units};
+use crate::job::{BadLine, Job};
 use crate::metrics::{Counts, Metrics, Owner, Summary, Turn};
-use crate::outcome::{Failure, FailureKind, Head, Outcome, Reply, Spent, Status, Try, Waits};
+use crate::outcome::{Failure, FailureKind, Head, Outcome, Reply, Status, Try, Waits};
 use crate::quota;
 use crate::retry::{Final, Policy, Verdict};
 use crate::units::Tick;
@@ -48,6 +55,10 @@ pub struct Engine {
     roll: Roll,
     /// Jobs at rest, by the end of it.
     rests: BinaryHeap<Reverse<(Tick, u64, Ticket)>>,
+    /// When waiting jobs have waited too long; an entry may be out of date.
+    deadlines: BinaryHeap<Reverse<(Tick, Ticket)>>,
+    /// `None` where no window keeps a measured guard.
+    travel: Option<Travel>,
     /// Lines asked for and not yet here.
     asked: usize,
     flying: usize,
@@ -72,14 +83,17 @@ impl Engine {
     /// An engine at the start of its run.
     pub fn new(rules: Rules) -> Self {
         let rules = rules.with_slack_within_windows();
+        let gate = Gate::new(&rules);
         Self {
             wanted: LookAhead::wanted(rules.slots),
             now: Tick::ZERO,
-            gate: Gate::new(rules.slots, &rules.limits, &rules.setting),
-            schedule: Schedule::new(&rules.limits, &rules.setting),
+            schedule: Schedule::new(&rules),
             lanes: Lanes::default(),
             roll: Roll::default(),
             rests: BinaryHeap::new(),
+            deadlines: BinaryHeap::new(),
+            travel: gate.measures().then(Travel::default),
+            gate,
             asked: 0,
             flying: 0,
             recording: 0,
@@ -125,7 +139,11 @@ impl Engine {
             return None;
         }
         self.wake();
-        let blocked = self.admit(actions);
+        self.measure_guard();
+        let mut scan = self.admit(actions);
+        while self.expire(actions) {
+            scan = self.admit(actions);
+        }
         let idle = self.is_idle();
         if let Some((signal, _)) = self.signal {
             if idle {
@@ -138,23 +156,23 @@ impl Engine {
         self.read_on(actions);
         let pause = self.lanes.next_wake();
         let rest = self.rests.peek().map(|Reverse((until, ..))| *until);
-        let hold = self.hold_on(blocked.map(|(_, opening)| opening), pause, rest);
+        let (head, hold) = self.hold_on(&scan, pause, rest);
         self.metrics.turn(
             self.now,
             Turn {
                 hold,
-                head: blocked.map(|(seq, _)| seq),
+                head,
                 waiting: self.lanes.waiting() + self.rests.len(),
             },
         );
-        let head = match blocked {
-            Some((_, Opening::At(at, _))) => Some(at),
-            Some((_, Opening::Now(_) | Opening::OnRelease(..))) | None => None,
-        };
-        [head, pause.map(|(until, _)| until), rest]
-            .into_iter()
-            .flatten()
-            .min()
+        let next = [
+            scan.next,
+            self.lanes.next_timer(),
+            pause.map(|(until, _)| until),
+            rest,
+            self.next_deadline(),
+        ];
+        next.into_iter().flatten().min()
     }
 
     /// Counts so far.
@@ -207,13 +225,57 @@ impl Engine {
             self.refuse(seq, Ok(Arc::new(job)), Status::Failed, error, actions);
             return;
         }
-        let lane = self.lanes.enter(&job.origin);
+        let due = self.schedule.due();
+        let lane = self.lanes.enter(&job, || self.gate.enter(&job));
+        let states = self.lanes.states(lane);
+        if let Some(why) = self.hopeless(&job, &states, due) {
+            self.leave(lane);
+            let error = (FailureKind::QueueTimeout, why);
+            self.refuse(seq, Ok(Arc::new(job)), Status::Failed, error, actions);
+            return;
+        }
         let ticket = self.roll.add(seq, job.size());
         let held = self.roll.get(ticket);
         held.lane = Some(lane);
-        held.work = Some(Box::new(Work::new(job, self.schedule.due(), self.now)));
-        let head = self.lanes.push(lane, seq, ticket, Joins::Fresh);
+        held.holds = Holds::none(states);
+        held.work = Some(Box::new(Work::new(job, due, self.now)));
+        if self.lines_up() {
+            self.watch(ticket);
+        }
+        self.joins(ticket, Joins::Fresh);
+    }
+
+    /// A job waits in its lane.
+    fn joins(&mut self, ticket: Ticket, joins: Joins) {
+        let held = self.roll.peek(ticket);
+        let (lane, job) = (held.lane.expect(IN_A_LANE), &held.work().job);
+        let entry = Entry {
+            seq: held.seq,
+            ticket,
+            pays: self.gate.pays(job),
+        };
+        if self.lines_up() {
+            self.gate.lines_up(job, &held.holds.states);
+        }
+        let head = self.lanes.push(lane, entry, joins);
         self.heads(head);
+    }
+
+    /// A job waits no longer: the next one may stand at the head.
+    fn leaves_lane(&mut self, ticket: Ticket, lane: LaneId) {
+        if self.lines_up() {
+            let held = self.roll.peek(ticket);
+            self.gate.steps_out(&held.work().job, &held.holds.states);
+        }
+        let next = self.lanes.remove(lane, ticket);
+        self.heads(next);
+    }
+
+    /// A lane has one member less.
+    fn leave(&mut self, lane: LaneId) {
+        if let Some(states) = self.lanes.leave(lane) {
+            self.gate.leave(&states);
+        }
     }
 
     /// A line that is never sent has its result at once.
@@ -244,7 +306,7 @@ impl Engine {
     /// The engine forgets a line: recorded, or withdrawn.
     fn forget(&mut self, ticket: Ticket) {
         if let Some(lane) = self.roll.remove(ticket) {
-            self.lanes.leave(lane);
+            self.leave(lane);
         }
     }
 
@@ -253,60 +315,37 @@ impl Engine {
         let Some(ticket) = ticket else { return };
         let work = self.roll.work(ticket);
         work.head_at.get_or_insert(self.now);
-        work.waits_since.get_or_insert(self.now);
+        if work.waits_since.is_none() {
+            work.waits_since = Some(self.now);
+            self.watch(ticket);
+        }
     }
 
     // Wait.
 
     /// Rests that are over: jobs go back to their old place, lanes open.
     fn wake(&mut self) {
-        while let Some(&Reverse((until, seq, ticket))) = self.rests.peek() {
+        while let Some(&Reverse((until, _, ticket))) = self.rests.peek() {
             if until > self.now {
                 break;
             }
             self.rests.pop();
-            let held = self.roll.get(ticket);
-            held.phase = Phase::Waiting;
-            let lane = held.lane.expect(IN_A_LANE);
+            self.roll.get(ticket).phase = Phase::Waiting;
             let work = self.roll.work(ticket);
             (work.could_go, work.waits_since, work.blocker) = (until, Some(until), None);
-            self.lanes.push(lane, seq, ticket, Joins::Back);
+            self.watch(ticket);
+            self.joins(ticket, Joins::Back);
         }
-        while let Some((head, why)) = self.lanes.wake(self.now) {
-            if let Some(ticket) = head {
-                self.roll.work(ticket).blocker = Some(why.owner());
+        while let Some(woken) = self.lanes.wake(self.now) {
+            if let Some(ticket) = woken.head {
+                self.roll.work(ticket).blocker = Some(woken.why.owner());
+            }
+            if let Some(states) = woken.forgotten {
+                self.gate.leave(&states);
             }
         }
-    }
-
-    /// Sends every job that may go, oldest first. Returns what holds the oldest head then.
-    fn admit(&mut self, actions: &mut Vec<Action>) -> Option<(u64, Opening)> {
-        loop {
-            let (lane, ticket) = self.lanes.oldest()?;
-            let open_since = self.lanes.open_since(lane);
-            let held = self.roll.get(ticket);
-            let work = held.work.as_mut().expect(HAS_WORK);
-            let from = work
-                .could_go
-                .max(open_since)
-                .max(self.now.before(self.rules.slack));
-            let opening = self.gate.opening(&work.job, from, self.now);
-            match opening {
-                Opening::At(_, owner) | Opening::OnRelease(owner, _) => {
-                    work.blocker = Some(owner);
-                    self.blocker = owner;
-                    return Some((held.seq, opening));
-                }
-                Opening::Now(at) => {
-                    self.gate.take(&work.job, at, &mut held.holds);
-                    held.phase = Phase::Flying;
-                    let next = self.lanes.pop(lane);
-                    self.heads(next);
-                    let action = self.grant(ticket, at);
-                    actions.push(action);
-                }
-            }
-        }
+        self.lanes.reopen_due(self.now);
+        self.gate.forget_idle(self.now);
     }
 
     // Fly.
@@ -345,6 +384,7 @@ impl Engine {
     fn sent(&mut self, ticket: Ticket, at: Tick) {
         let held = self.roll.get(ticket);
         self.gate.sent(&mut held.holds, at);
+        self.lanes.given_back(&held.holds.states);
         let work = held.work.as_mut().expect(HAS_WORK);
         work.current().sent = Some(at);
         let span = at.since(work.waits_since.unwrap_or(at));
@@ -353,9 +393,15 @@ impl Engine {
 
     fn answered(&mut self, ticket: Ticket, head: &Head) {
         let asked = quota::retry_after(head).filter(|_| Policy::repeats(head.status));
-        let lane = self.roll.get(ticket).lane.expect(IN_A_LANE);
+        let held = self.roll.get(ticket);
+        let lane = held.lane.expect(IN_A_LANE);
+        self.gate.answered(&mut held.holds, head.at);
+        self.lanes.given_back(&held.holds.states);
         let now_try = self.roll.work(ticket).current();
         now_try.first_byte = Some(head.at);
+        if let (Some(sent), Some(travel)) = (now_try.sent, &mut self.travel) {
+            travel.add(head.at.since(sent));
+        }
         now_try.status = Some(head.status);
         now_try.retry_after = asked;
         if let Some(wait) = asked {
@@ -375,31 +421,26 @@ impl Engine {
         let paid = Paid::of(&end);
         let now = self.now;
         let held = self.roll.get(ticket);
-        self.gate.ended(&mut held.holds, now, paid);
-        let (seq, lane) = (held.seq, held.lane.expect(IN_A_LANE));
         let work = held.work.as_mut().expect(HAS_WORK);
-        let reserve = work.job.units.map_or(0, Units::reserve);
-        let used = match paid {
-            Paid::NotSent | Paid::Refused => 0,
-            Paid::Unanswered => reserve,
-            Paid::Answered(used) => used.unwrap_or(reserve),
-        };
-        let total = Spent {
-            reserved: reserve,
-            used,
-        };
-        work.spent.total.add(total);
+        if work.current().first_byte.is_none() {
+            self.gate.answered(&mut held.holds, at);
+        }
+        let spent = self.gate.ended(&mut held.holds, now, paid, &work.job);
+        self.lanes.given_back(&held.holds.states);
+        let (seq, lane) = (held.seq, held.lane.expect(IN_A_LANE));
+        work.spent.add(spent.unwrap_or_default());
         let tries = u32::try_from(work.tries.len()).unwrap_or(u32::MAX);
         let now_try = work.current();
         now_try.done = at;
         now_try.failure = end.as_ref().err().cloned();
+        now_try.units = spent;
         if paid == Paid::NotSent
             && let Some(handed_over) = now_try.sent.take()
         {
             work.waits.push((Owner::Connect, at.since(handed_over)));
         }
         let now_try = work.current();
-        self.metrics.ended(now, now_try, used);
+        self.metrics.ended(now, now_try);
         let asked = now_try.retry_after;
         let verdict = self
             .rules
@@ -408,10 +449,12 @@ impl Engine {
         match verdict {
             Verdict::Again(_) if self.signal.is_some() => {
                 self.gate.released(&mut held.holds, now);
+                self.lanes.given_back(&held.holds.states);
                 self.forget(ticket);
             }
             Verdict::Again(rest) => {
                 self.gate.released(&mut held.holds, now);
+                self.lanes.given_back(&held.holds.states);
                 held.phase = Phase::Resting;
                 work.last_rest = rest;
                 let pause = asked.unwrap_or_default().min(rest);
@@ -422,7 +465,7 @@ impl Engine {
                 self.rests.push(Reverse((until, seq, ticket)));
                 self.metrics.retried();
                 if end.is_err_and(|failure| failure.kind == FailureKind::Connect) {
-                    self.lanes.pause(lane, until, Rest::Unreachable);
+                    self.lanes.unreachable(lane, until);
                 }
             }
             Verdict::Done(last) => {
@@ -482,6 +525,7 @@ impl Engine {
             return;
         };
         self.gate.released(&mut held.holds, now);
+        self.lanes.given_back(&held.holds.states);
         self.recording -= 1;
         self.metrics.recorded(status);
         self.forget(ticket);
@@ -495,8 +539,7 @@ impl Engine {
         let held = self.roll.get(ticket);
         match (held.phase, held.lane) {
             (Phase::Waiting, Some(lane)) => {
-                let head = self.lanes.remove(lane, ticket);
-                self.heads(head);
+                self.leaves_lane(ticket, lane);
             }
             (Phase::Resting, _) => self.rests.retain(|&Reverse((_, _, own))| own != ticket),
             (Phase::Waiting | Phase::Flying | Phase::Recording(_), _) => return,
@@ -537,7 +580,11 @@ impl Engine {
 
     fn read_on(&mut self, actions: &mut Vec<Action>) {
         let open = matches!(self.input, Input::Open) && self.signal.is_none() && !self.stopped;
-        let lines = self.rules.look_ahead.ask(self.wanted, &self.load_ahead());
+        let wanted = match self.rules.arrivals {
+            Arrivals::Closed => self.wanted,
+            Arrivals::Once => usize::MAX,
+        };
+        let lines = self.rules.look_ahead.ask(wanted, &self.load_ahead());
         if open && lines > 0 {
             self.asked += lines;
             self.schedule.asked(self.now, lines);

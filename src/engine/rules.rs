@@ -1,5 +1,6 @@
 //! The rules of a run, as they are given. Floor 3: rules.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use super::LookAhead;
@@ -12,10 +13,20 @@ use crate::units::Cost;
 pub struct Rules {
     /// Most tries in flight; `None` without a limit.
     pub slots: Option<Cost>,
+    /// Most tries in flight to one origin; `None` without a limit.
+    pub per_host: Option<Cost>,
     /// The rate limits, in the order of the command line: all hold.
     pub limits: Vec<Spec>,
     /// What the limits need to know of the run.
     pub setting: Setting,
+    /// What becomes of a job that costs more than a limit can ever hold.
+    pub oversize: Oversize,
+    /// What becomes of units that were reserved and not used.
+    pub refund: Refund,
+    /// The longest that a job may wait.
+    pub queue_timeout: Option<Duration>,
+    /// When jobs are due.
+    pub arrivals: Arrivals,
     /// When a try is repeated.
     pub retry: Policy,
     /// How far back a grant may be charged: a late wake-up within it costs no rate. Kept below the
@@ -25,6 +36,92 @@ pub struct Rules {
     pub timeout: Duration,
     /// How far the input is read.
     pub look_ahead: LookAhead,
+}
+
+/// What becomes of a job that costs more than a limit can ever hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Oversize {
+    /// It fails at once.
+    #[default]
+    Fail,
+    /// It goes when the limit is full, and owes the rest.
+    Wait,
+}
+
+/// What becomes of units that were reserved and not used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Refund {
+    /// They are given back, also those of a try that was refused (429, 5xx).
+    #[default]
+    Unused,
+    /// They stay charged, but for a try that was never sent.
+    Never,
+}
+
+/// When jobs are due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Arrivals {
+    /// As slots and limits allow.
+    #[default]
+    Closed,
+    /// All at the start.
+    Once,
+}
+
+impl FromStr for Oversize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "fail" => Ok(Self::Fail),
+            "wait" => Ok(Self::Wait),
+            _ => Err("write fail or wait".to_owned()),
+        }
+    }
+}
+
+impl FromStr for Refund {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "unused" => Ok(Self::Unused),
+            "never" => Ok(Self::Never),
+            _ => Err("write unused or never".to_owned()),
+        }
+    }
+}
+
+impl FromStr for Arrivals {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "closed" => Ok(Self::Closed),
+            "once" => Ok(Self::Once),
+            _ => Err("write closed or once".to_owned()),
+        }
+    }
+}
+
+impl Default for Rules {
+    /// No limit, virtual time, the usual retries.
+    fn default() -> Self {
+        Self {
+            slots: None,
+            per_host: None,
+            limits: Vec::new(),
+            setting: Setting::VIRTUAL,
+            oversize: Oversize::default(),
+            refund: Refund::default(),
+            queue_timeout: None,
+            arrivals: Arrivals::default(),
+            retry: Policy::default(),
+            slack: Duration::ZERO,
+            timeout: Duration::from_secs(30),
+            look_ahead: LookAhead::default(),
+        }
+    }
 }
 
 impl Rules {

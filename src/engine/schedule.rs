@@ -2,13 +2,15 @@
 
 use std::collections::VecDeque;
 
-use crate::limit::{Counts, Limit, Ready, Setting, Spec};
+use super::rules::{Arrivals, Rules};
+use crate::limit::{Counts, Limit, Ready, Spec};
 use crate::units::{Cost, Tick};
 
 /// Due times: request limits that start with the run and know nothing of slots, units, pauses or the
 /// server. Shifted only while the input had no line ready.
 #[derive(Debug)]
 pub(super) struct Schedule {
+    arrivals: Arrivals,
     limits: Vec<Box<dyn Limit>>,
     last: Tick,
     /// Lines asked for and not yet here: since when, and how many.
@@ -16,10 +18,15 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    pub(super) fn new(limits: &[Spec], setting: &Setting) -> Self {
-        let requests = limits.iter().filter(|spec| spec.counts == Counts::Requests);
+    pub(super) fn new(rules: &Rules) -> Self {
+        let ours = |spec: &&Spec| spec.counts == Counts::Requests && spec.per.is_none();
+        let limits = match rules.arrivals {
+            Arrivals::Closed => rules.limits.iter().filter(ours),
+            Arrivals::Once => [].iter().filter(ours),
+        };
         Self {
-            limits: requests.map(|spec| spec.build(setting)).collect(),
+            arrivals: rules.arrivals,
+            limits: limits.map(|spec| spec.build(&rules.setting)).collect(),
             last: Tick::ZERO,
             asks: VecDeque::new(),
         }
@@ -44,7 +51,7 @@ impl Schedule {
         if *lines == 0 {
             self.asks.pop_front();
         }
-        if starved {
+        if starved && self.arrivals == Arrivals::Closed {
             self.last = self.last.max(ready_at);
         }
     }
@@ -52,6 +59,9 @@ impl Schedule {
     /// The moment at which the job that was just read is due; `None` without a request limit: then it
     /// is due when it is granted.
     pub(super) fn due(&mut self) -> Option<Tick> {
+        if self.arrivals == Arrivals::Once {
+            return Some(self.last);
+        }
         if self.limits.is_empty() {
             return None;
         }

@@ -10,7 +10,7 @@ use super::*;
 use crate::dice::{STEP, mix};
 use crate::error::Exit;
 use crate::job::{JobHash, Origin, Place, Target, Units, UnitsFrom};
-use crate::limit::Setting;
+use crate::limit::{KeyBy, Spec};
 use crate::outcome::{Reached, Usage};
 use crate::retry::{Backoff, Jitter};
 use crate::units::Cost;
@@ -56,7 +56,10 @@ struct World {
     /// Waiting or resting.
     grounded: BTreeSet<u64>,
     flying: BTreeMap<Ticket, Flight>,
-    recording: BTreeMap<Ticket, (u64, u64)>,
+    /// The line that is read just now.
+    reading: Option<u64>,
+    /// With its slots; `None` if it never had a lane.
+    recording: BTreeMap<Ticket, (u64, Option<u64>)>,
     recorded: BTreeSet<u64>,
     withdrawn: BTreeSet<u64>,
     end: Option<End>,
@@ -72,10 +75,21 @@ fn rules(dice: &mut Dice) -> Rules {
         "tokens 30/200ms window",
     ];
     let texts: Vec<&str> = texts.into_iter().filter(|_| dice.once_in(3)).collect();
+    let limit = |text: &&str| Spec {
+        per: dice.once_in(3).then_some(KeyBy::Host),
+        ..text.parse().unwrap()
+    };
+    let limits = texts.iter().map(limit).collect();
     Rules {
         slots: Cost::new(dice.below(6)),
-        limits: texts.iter().map(|text| text.parse().unwrap()).collect(),
-        setting: Setting::VIRTUAL,
+        per_host: Cost::new(dice.below(9).saturating_sub(4)),
+        limits,
+        oversize: dice.pick(&[Oversize::Fail, Oversize::Wait]),
+        refund: dice.pick(&[Refund::Unused, Refund::Never]),
+        queue_timeout: dice
+            .once_in(3)
+            .then(|| Duration::from_millis(dice.below(400))),
+        arrivals: dice.pick(&[Arrivals::Closed, Arrivals::Once]),
         retry: Policy {
             backoff: Backoff {
                 min: Duration::from_millis(1),
@@ -90,6 +104,7 @@ fn rules(dice: &mut Dice) -> Rules {
             jobs: usize::try_from(1 + dice.below(40)).unwrap(),
             bytes: 1 + dice.below(30_000),
         },
+        ..Rules::default()
     }
 }
 
@@ -108,6 +123,7 @@ impl World {
             grounded: BTreeSet::new(),
             flying: BTreeMap::new(),
             recording: BTreeMap::new(),
+            reading: None,
             recorded: BTreeSet::new(),
             withdrawn: BTreeSet::new(),
             end: None,
@@ -147,6 +163,7 @@ impl World {
                 source: UnitsFrom::Job,
             }),
             slots: Cost::new(1 + dice.below(3)).unwrap(),
+            keys: [Arc::from(&*written)].into(),
             ..Job::get(place, target, Origin(written.into()))
         })
     }
@@ -172,8 +189,9 @@ impl World {
                         held + self.asked <= bounds.jobs,
                         "{held} held, {lines} more"
                     );
+                    let once = self.engine.rules.arrivals == Arrivals::Once;
                     assert!(
-                        self.asked <= wanted,
+                        once || self.asked <= wanted,
                         "{} asked, {wanted} wanted",
                         self.asked
                     );
@@ -199,9 +217,15 @@ impl World {
                 }
                 Action::Record(ticket, outcome) => {
                     let seq = outcome.seq;
+                    let too_long = outcome.error.as_ref();
+                    let too_long =
+                        too_long.is_some_and(|(kind, _)| *kind == FailureKind::QueueTimeout);
                     let slots = match self.flying.remove(&ticket) {
-                        Some(flight) => flight.slots,
-                        None => 0,
+                        Some(flight) => Some(flight.slots),
+                        None if too_long && self.grounded.remove(&seq) => {
+                            (self.reading != Some(seq)).then_some(0)
+                        }
+                        None => None,
                     };
                     let twice = self.recorded.contains(&seq);
                     assert!(!twice && !self.withdrawn.contains(&seq), "{seq} again");
@@ -239,7 +263,9 @@ impl World {
         } else if grounds {
             self.grounded.insert(seq);
         }
+        self.reading = Some(seq);
         self.tell(Event::Read(Box::new(line), self.now));
+        self.reading = None;
     }
 
     /// Something becomes of a try.
@@ -383,12 +409,12 @@ impl World {
             - self
                 .recording
                 .values()
-                .filter(|(_, slots)| *slots == 0)
+                .filter(|(_, slots)| slots.is_none())
                 .count();
         assert_eq!(lanes.members(), members, "members of lanes");
         if let Some(slots) = engine.rules.slots {
             let flights = self.flying.values().map(|flight| flight.slots);
-            let written = self.recording.values().map(|(_, slots)| *slots);
+            let written = self.recording.values().filter_map(|(_, slots)| *slots);
             let taken: u64 = flights.chain(written).sum();
             assert_eq!(self.engine.gate.slots_taken(slots), taken, "slots");
             assert!(taken <= slots.get());

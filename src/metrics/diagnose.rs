@@ -179,8 +179,8 @@ impl Seen<'_> {
     }
 
     fn full_of(&self) -> &str {
-        let origin = self.summary.full_of.as_ref();
-        origin.map_or("one origin", |origin| &*origin.0)
+        let lane = self.summary.full_of.as_ref();
+        lane.map_or("one origin", |lane| lane)
     }
 
     /// The verdict that follows from the shares, with the share of the owner that binds.
@@ -216,6 +216,13 @@ impl Seen<'_> {
                     "--qps N chooses the rate: --qps {rate} keeps this one when the API gets \
                      faster; more slots go faster only as long as its latency stays"
                 ),
+            ),
+            Owner::HostSlot => (
+                format!(
+                    "one origin's latency chose this rate: {} were taken",
+                    self.setup.name_of(owner)
+                ),
+                "a higher --per-host goes faster as long as that origin's latency stays".to_owned(),
             ),
             Owner::Pause => (
                 "the server asked for pauses".to_owned(),
@@ -271,9 +278,9 @@ impl Seen<'_> {
         let name = self.setup.name_of(Owner::Limit(number));
         let spec = self.setup.limits.get(number);
         let verdict = match spec.map(|spec| (spec.counts, spec.kind)) {
-            Some((Counts::Units | Counts::Input | Counts::Output, _)) => format!(
+            Some((counts @ (Counts::Units | Counts::Input | Counts::Output), _)) => format!(
                 "the token quota chose this rate: {name} was used up at {} a try",
-                three_digits(self.summary.stretch.units)
+                three_digits(self.summary.stretch.units.of(counts))
             ),
             Some((Counts::Requests, Kind::Window)) => {
                 format!("the sliding window chose this rate: {name} was full")
@@ -336,7 +343,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::job::Origin;
     use crate::limit::Spec;
     use crate::metrics::Metrics;
     use crate::units::Tick;
@@ -355,12 +361,13 @@ mod tests {
             .map(|&(owner, percent)| (owner, Duration::from_millis(percent * 100)))
             .collect();
         stretch.rate = 10.0;
-        stretch.units = 850.0;
+        stretch.units.total = 850.0;
         stretch.mean = Some(Duration::from_micros(99_300));
         change(&mut summary);
         let limit = |text: &str| text.parse::<Spec>().unwrap();
         let setup = Setup {
             slots: Some(20),
+            per_host: None,
             limits: vec![
                 limit("10/s name=qps"),
                 limit("tokens 100000/m name=tpm"),
@@ -426,7 +433,7 @@ mod tests {
             ),
         ] {
             let diagnosis = run(&[(owner, 100)], |summary| {
-                summary.full_of = Some(Origin("http://a.test".into()));
+                summary.full_of = Some("http://a.test".to_owned());
             });
             let Diagnosis {
                 verdict: said,

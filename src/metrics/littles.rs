@@ -12,6 +12,8 @@ use crate::units::{show_span, three_digits};
 pub struct Setup {
     /// Slots; `None` without a limit.
     pub slots: Option<u64>,
+    /// Slots of each origin; `None` without a limit.
+    pub per_host: Option<u64>,
     /// The rate limits, in the order of the command line.
     pub limits: Vec<Spec>,
 }
@@ -24,6 +26,10 @@ impl Setup {
             Owner::Input => "input".to_owned(),
             Owner::LookAhead => "look-ahead".to_owned(),
             Owner::Slot => "slots".to_owned(),
+            Owner::HostSlot => match self.per_host {
+                Some(slots) => format!("--per-host {slots}"),
+                None => "--per-host".to_owned(),
+            },
             Owner::Pause => "pause".to_owned(),
             Owner::Connect => "connect".to_owned(),
             Owner::Backoff => "backoff".to_owned(),
@@ -144,13 +150,12 @@ impl Theory {
     #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
     pub fn of(setup: &Setup, stretch: &Stretch) -> Self {
         let of_limit = |(number, spec): (usize, &Spec)| {
-            let rate = match spec.counts {
-                Counts::Requests => spec.rate.per_second(),
-                Counts::Units | Counts::Input | Counts::Output if stretch.units > 0.0 => {
-                    spec.rate.per_second() / stretch.units
-                }
-                Counts::Units | Counts::Input | Counts::Output => return None,
-            };
+            // A limit for each value of a key sets no ceiling for all of them together.
+            let cost = stretch.units.of(spec.counts);
+            if spec.per.is_some() || cost <= 0.0 {
+                return None;
+            }
+            let rate = spec.rate.per_second() / cost;
             Some(Ceiling {
                 rate,
                 cause: Cause::Limit(number, spec.name.clone()),

@@ -16,11 +16,10 @@ pub use latencies::{LONGEST, Latencies};
 pub use owner::{HoldOn, Owner, Turn};
 pub use shares::Share;
 use stretch::Totals;
-pub use stretch::{Part, Stretch};
+pub use stretch::{MeanUnits, Part, Stretch};
 pub use summary::{ByVerdict, Counts, Sends, Summary};
 
-use crate::job::Origin;
-use crate::outcome::{FailureKind, Outcome, Status, Try};
+use crate::outcome::{FailureKind, Outcome, Status, Try, UnitsSpent};
 use crate::units::Tick;
 
 /// A first send that is later than due by more than this is late. A busy machine alone stays below it.
@@ -56,7 +55,8 @@ pub struct Metrics {
     service: ByVerdict,
     since_due: ByVerdict,
     waits: BTreeMap<Arc<str>, Duration>,
-    full_of: Option<Origin>,
+    full_of: Option<String>,
+    units: UnitsSpent,
 }
 
 impl Metrics {
@@ -92,6 +92,7 @@ impl Metrics {
             since_due: ByVerdict::default(),
             waits: BTreeMap::new(),
             full_of: None,
+            units: UnitsSpent::default(),
         }
     }
 
@@ -141,13 +142,16 @@ impl Metrics {
         self.tries += 1;
     }
 
-    /// A try has ended; `units` is what it was charged in the end.
-    pub fn ended(&mut self, now: Tick, done: &Try, units: u64) {
+    /// A try has ended.
+    pub fn ended(&mut self, now: Tick, done: &Try) {
         self.in_flight -= 1;
         self.first_reply = true;
         self.totals.ended += 1;
         self.totals.flight += now.since(done.granted).as_nanos();
-        self.totals.units = self.totals.units.saturating_add(units);
+        if let Some(spent) = done.units {
+            self.units.add(spent);
+            self.totals.units.add(spent);
+        }
         if let Some(sent) = done.sent {
             if self.sends.count == 0 || sent < self.sends.first {
                 self.sends.first = sent;
@@ -187,10 +191,10 @@ impl Metrics {
         self.unrepeated += 1;
     }
 
-    /// Reading stopped at the bound of jobs held, mostly of this origin.
-    pub fn full_of(&mut self, origin: impl FnOnce() -> Option<Origin>) {
+    /// Reading stopped at the bound of jobs held, mostly of this lane.
+    pub fn full_of(&mut self, lane: impl FnOnce() -> Option<String>) {
         if self.full_of.is_none() {
-            self.full_of = origin();
+            self.full_of = lane();
         }
     }
 
@@ -298,6 +302,7 @@ impl Metrics {
             since_due: self.since_due,
             waits: self.waits,
             full_of: self.full_of,
+            units: self.units,
         }
     }
 }

@@ -13,6 +13,8 @@ pub enum Owner {
     LookAhead,
     /// All slots are taken.
     Slot,
+    /// All slots of the job's origin are taken.
+    HostSlot,
     /// A server asked for a pause.
     Pause,
     /// An origin rests after a failed connect.
@@ -28,7 +30,7 @@ pub enum Owner {
 }
 
 impl Owner {
-    const FIXED: [Self; 9] = [
+    const FIXED: [Self; 10] = [
         Self::Nothing,
         Self::Input,
         Self::LookAhead,
@@ -38,6 +40,7 @@ impl Owner {
         Self::Backoff,
         Self::Sink,
         Self::Client,
+        Self::HostSlot,
     ];
 
     pub(super) fn place(self) -> usize {
@@ -52,6 +55,7 @@ impl Owner {
             Self::Backoff => 6,
             Self::Sink => 7,
             Self::Client => 8,
+            Self::HostSlot => 9,
         }
     }
 
@@ -62,6 +66,7 @@ impl Owner {
             Self::Input => "input",
             Self::LookAhead => "look_ahead",
             Self::Slot => "slot",
+            Self::HostSlot => "host_slot",
             Self::Pause => "pause",
             Self::Connect => "connect",
             Self::Backoff => "backoff",

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use super::owner::Owner;
+use crate::limit::Counts;
+use crate::outcome::{Spent, UnitsSpent};
 use crate::units::{Tick, nanos};
 
 /// Sums since the start of the run; two of them make a stretch.
@@ -13,7 +15,7 @@ pub(super) struct Totals {
     pub(super) in_flight: u128,
     pub(super) ended: u64,
     pub(super) flight: u128,
-    pub(super) units: u64,
+    pub(super) units: UnitsSpent,
     /// Time of a contest that is not decided: it belongs to no owner yet.
     pub(super) contested: Duration,
 }
@@ -57,6 +59,29 @@ pub enum Part {
     Whole,
 }
 
+/// Mean units of a try, as they were charged in the end.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct MeanUnits {
+    /// Input and output together.
+    pub total: f64,
+    /// Of what was sent.
+    pub input: f64,
+    /// Of the answers.
+    pub output: f64,
+}
+
+impl MeanUnits {
+    /// Those that a limit counts; one where it counts requests.
+    pub fn of(self, counts: Counts) -> f64 {
+        match counts {
+            Counts::Requests => 1.0,
+            Counts::Units => self.total,
+            Counts::Input => self.input,
+            Counts::Output => self.output,
+        }
+    }
+}
+
 /// Means over a part of the run; over tries, good and bad.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stretch {
@@ -77,7 +102,7 @@ pub struct Stretch {
     /// W: their mean time in flight; `None` if none ended.
     pub mean: Option<Duration>,
     /// Their mean units; zero if nothing counts units.
-    pub units: f64,
+    pub units: MeanUnits,
     /// Tries ended in each whole second of it.
     pub per_second: Vec<u32>,
 }
@@ -116,7 +141,14 @@ impl Stretch {
             ended,
             rate: per(ended as f64, seconds),
             mean: mean.map(|mean| Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX))),
-            units: per((to.units - from.units) as f64, ended as f64),
+            units: {
+                let mean = |to: Spent, from: Spent| per((to.used - from.used) as f64, ended as f64);
+                MeanUnits {
+                    total: mean(to.units.total, from.units.total),
+                    input: mean(to.units.input, from.units.input),
+                    output: mean(to.units.output, from.units.output),
+                }
+            },
             per_second,
         }
     }

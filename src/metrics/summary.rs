@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Latencies, Stretch};
-use crate::job::Origin;
-use crate::outcome::FailureKind;
+use crate::outcome::{FailureKind, UnitsSpent};
 use crate::units::Tick;
 
 /// The figures of a run.
@@ -44,8 +43,10 @@ pub struct Summary {
     pub since_due: ByVerdict,
     /// What the jobs waited for, summed.
     pub waits: BTreeMap<Arc<str>, Duration>,
-    /// The origin that filled the look-ahead.
-    pub full_of: Option<Origin>,
+    /// The origin, and the keys, that filled the look-ahead.
+    pub full_of: Option<String>,
+    /// What all tries reserved and used, where a limit counts units.
+    pub units: UnitsSpent,
 }
 
 /// Lines of input by what became of them. `read = ok + failed + invalid + cancelled`, always.

@@ -206,6 +206,7 @@ mod tests {
     fn printed(mode: Mode, screen: Option<Screen>) -> String {
         let log = Log::default();
         let setup = Setup {
+            per_host: None,
             slots: Some(1),
             limits: Vec::new(),
         };

@@ -104,7 +104,7 @@ fn little(report: &Report) -> Value {
         "mean_ms": stretch.mean.map(millis),
         "product": report.theory.in_flight.and_then(finite),
         "tries": stretch.ended,
-        "units_per_try": finite(stretch.units),
+        "units_per_try": finite(stretch.units.total),
     })
 }
 

@@ -66,6 +66,7 @@ impl Report {
             Owner::Limit(number) => counts(number).is_some_and(Counts::is_units),
             Owner::LookAhead
             | Owner::Slot
+            | Owner::HostSlot
             | Owner::Pause
             | Owner::Connect
             | Owner::Backoff

@@ -34,6 +34,7 @@ pub(super) fn setup(slots: u64, limits: &[(&str, &str)]) -> Setup {
     };
     Setup {
         slots: Some(slots),
+        per_host: None,
         limits: limits.iter().map(limit).collect(),
     }
 }
@@ -156,7 +157,7 @@ impl Run {
             failure,
             units: None,
         };
-        metrics.ended(end, &done, 0);
+        metrics.ended(end, &done);
         let (verdict, error) = match status {
             Some(200) => (Status::Ok, None),
             Some(_) => (Status::Failed, Some((FailureKind::Http, String::new()))),

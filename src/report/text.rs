@@ -402,7 +402,7 @@ mod tests {
     #[test]
     fn the_fullest_report_still_fits() {
         let Report { mut summary, .. } = samples::held_by_slots();
-        summary.stretch.units = 850.0;
+        summary.stretch.units.total = 850.0;
         summary.stretch.per_second = (0..400).map(|second| 300 + second).collect();
         summary.try_failures.insert(FailureKind::Timeout, 1_234_567);
         summary

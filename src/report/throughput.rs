@@ -123,8 +123,8 @@ fn marks(report: &Report) -> Vec<Mark> {
                 let verb = if binding == Some(owner) { " binds" } else { "" };
                 match report.setup.limits[*number].counts {
                     Counts::Requests => format!("{name}{verb}"),
-                    Counts::Units | Counts::Input | Counts::Output => {
-                        let units = three_digits(report.summary.stretch.units);
+                    counts @ (Counts::Units | Counts::Input | Counts::Output) => {
+                        let units = three_digits(report.summary.stretch.units.of(counts));
                         format!("{name} at {units} a try{verb}")
                     }
                 }

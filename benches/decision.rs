@@ -1,0 +1,207 @@
+//! What one decision of the engine costs, with limits stacked, jobs waiting, and very many lanes.
+
+#![allow(missing_docs)]
+
+use std::sync::Arc;
+
+use divan::{Bencher, black_box, counter::ItemsCount};
+use http::StatusCode;
+use shaper::drive::simulated;
+use shaper::engine::{Action, Engine, Event, LookAhead, Rules, Ticket};
+use shaper::job::{Job, Origin, Place, Target, Units, UnitsFrom};
+use shaper::limit::Spec;
+use shaper::units::Tick;
+
+/// Decisions in one sample.
+const MANY: u64 = 1000;
+
+/// Between two grants at 1000/s.
+const STEP: u64 = 1_000_000;
+
+fn main() {
+    divan::main();
+}
+
+/// Four limits of which the first sets the pace and the others have room.
+const STACK: [&str; 4] = [
+    "1000/s bucket burst=1",
+    "100000/m bucket burst=100000",
+    "tokens 10M/m bucket burst=10M",
+    "2000/1s window",
+];
+
+fn rules(limits: &[&str], look_ahead: usize) -> Rules {
+    let spec = |text: &&str| text.parse::<Spec>().expect("written as a limit");
+    Rules {
+        slots: None,
+        limits: limits.iter().map(spec).collect(),
+        look_ahead: LookAhead {
+            jobs: look_ahead,
+            bytes: u64::MAX,
+        },
+        ..Rules::default()
+    }
+}
+
+/// A job of the key of its number.
+fn job(nth: u64, keys: u64) -> Job {
+    let place = Place {
+        file: "-".into(),
+        line: nth + 1,
+    };
+    let target = Target {
+        written: "http://api/".into(),
+        url: "http://api/".parse().expect("it is a URL"),
+    };
+    Job {
+        units: Some(Units {
+            input: 60,
+            output: 40,
+            source: UnitsFrom::Job,
+        }),
+        keys: [Arc::from((nth % keys).to_string())].into(),
+        ..Job::get(place, target, Origin("http://api".into()))
+    }
+}
+
+/// An engine to which so many jobs were read at the start, spread over `keys`.
+fn engine(limits: &[&str], jobs: u64, keys: u64) -> Engine {
+    let mut engine = Engine::new(rules(limits, usize::MAX));
+    let mut actions = Vec::new();
+    engine.decide(Tick::ZERO, &mut actions);
+    for nth in 0..jobs {
+        let line = Box::new(Ok(job(nth, keys)));
+        engine.tell(Tick::ZERO, Event::Read(line, Tick::ZERO), &mut actions);
+    }
+    engine
+}
+
+/// A grant a millisecond, nothing else happens.
+fn grants(engine: &mut Engine, from: u64) -> usize {
+    let mut granted = 0;
+    let mut actions = Vec::with_capacity(4);
+    for nth in 1..=MANY {
+        engine.decide(Tick(from + nth * STEP), &mut actions);
+        granted += sent(&actions);
+        actions.clear();
+    }
+    granted
+}
+
+fn sent(actions: &[Action]) -> usize {
+    let is_sent = |action: &&Action| matches!(action, Action::Send(..));
+    actions.iter().filter(is_sent).count()
+}
+
+/// One decision that grants a job, over so many of the stacked limits.
+#[divan::bench(args = [0, 1, 4])]
+fn grants_one_job_over_limits(bencher: Bencher, limits: usize) {
+    let few = if limits == 0 { MANY } else { 2 * MANY };
+    bencher
+        .counter(ItemsCount::new(MANY))
+        .with_inputs(|| engine(&STACK[..limits], few, 1))
+        .bench_local_refs(|engine| black_box(grants(engine, 0)));
+}
+
+/// One decision that finds the head held by the last of four limits.
+#[divan::bench]
+fn finds_the_head_held_by_four_limits(bencher: Bencher) {
+    bencher
+        .counter(ItemsCount::new(MANY))
+        .with_inputs(|| {
+            let mut engine = engine(&STACK, 2 * MANY, 1);
+            engine.decide(Tick(STEP), &mut Vec::new());
+            engine
+        })
+        .bench_local_refs(|engine| {
+            let mut actions = Vec::new();
+            for nth in 1..=MANY {
+                black_box(engine.decide(Tick(STEP + nth), &mut actions));
+            }
+            assert_eq!(sent(&actions), 0);
+        });
+}
+
+/// The whole life of a job under four limits: read, decided, sent, answered, ended, recorded.
+#[divan::bench]
+fn whole_life_of_a_job_under_four_limits(bencher: Bencher) {
+    bencher
+        .counter(ItemsCount::new(MANY))
+        .with_inputs(|| (engine(&STACK, 16, 1), jobs_of(MANY, 1)))
+        .bench_local_values(|(mut engine, jobs)| live(&mut engine, jobs, 0));
+}
+
+/// The same while 10 000 jobs wait in one lane.
+#[divan::bench]
+fn whole_life_of_a_job_while_10_000_wait(bencher: Bencher) {
+    bencher
+        .counter(ItemsCount::new(MANY))
+        .with_inputs(|| (engine(&STACK, 10_000, 1), jobs_of(MANY, 1)))
+        .bench_local_values(|(mut engine, jobs)| live(&mut engine, jobs, 0));
+}
+
+/// The same over 200 000 lanes, each with a limit of its own that holds its second job.
+#[divan::bench(sample_count = 10)]
+fn whole_life_of_a_job_over_200_000_lanes(bencher: Bencher) {
+    const KEYS: u64 = 200_000;
+    let limits = ["10M/s bucket burst=200000", "1/h"];
+    bencher
+        .counter(ItemsCount::new(MANY))
+        .with_inputs(|| {
+            let mut engine = engine(&limits, 2 * KEYS, KEYS);
+            engine.decide(Tick(1), &mut Vec::new());
+            (engine, jobs_of(MANY, MANY))
+        })
+        .bench_local_values(|(mut engine, jobs)| {
+            live(&mut engine, jobs, 1);
+            engine
+        });
+}
+
+fn jobs_of(count: u64, keys: u64) -> Vec<Box<Result<Job, shaper::job::BadLine>>> {
+    let fresh = |nth: u64| Job {
+        keys: [Arc::from(format!("fresh {}", nth % keys))].into(),
+        ..job(nth, keys)
+    };
+    (0..count).map(|nth| Box::new(Ok(fresh(nth)))).collect()
+}
+
+/// Jobs come one each millisecond, are sent when they may, answered, and written.
+fn live(engine: &mut Engine, jobs: Vec<Box<Result<Job, shaper::job::BadLine>>>, from: u64) {
+    let mut actions = Vec::with_capacity(8);
+    let mut flying: Vec<Ticket> = Vec::new();
+    let mut now = from;
+    for job in jobs {
+        now += STEP;
+        engine.tell(Tick(now), Event::Read(job, Tick(now)), &mut actions);
+        engine.decide(Tick(now), &mut actions);
+        for action in actions.drain(..) {
+            if let Action::Send(ticket, ..) = action {
+                flying.push(ticket);
+            }
+        }
+        for ticket in flying.drain(..) {
+            let at = Tick(now);
+            engine.tell(at, Event::Sent(ticket, at), &mut actions);
+            let reply = simulated::reply(StatusCode::OK);
+            let head = Box::new(reply.head.clone());
+            engine.tell(at, Event::Answered(ticket, head), &mut actions);
+            engine.tell(
+                at,
+                Event::Ended(ticket, at, Box::new(Ok(reply))),
+                &mut actions,
+            );
+        }
+        let written: Vec<Ticket> = actions
+            .drain(..)
+            .filter_map(|action| match action {
+                Action::Record(ticket, _) => Some(ticket),
+                Action::Read(_) | Action::Send(..) | Action::Stop(_) => None,
+            })
+            .collect();
+        for ticket in written {
+            engine.tell(Tick(now), Event::Recorded(ticket), &mut actions);
+        }
+        actions.clear();
+    }
+}

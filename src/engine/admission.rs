@@ -1,0 +1,177 @@
+//! Admission: who may go now, oldest first, so that nobody younger makes an older one wait. Floor 3: rules.
+
+use super::gate::{Elder, Obstacle, StateId, Stops, Until};
+use super::held::{Held, Phase};
+use super::lanes::{LaneId, Parked, Rest};
+use super::talk::Ticket;
+use super::{Action, Engine, HAS_WORK};
+use crate::job::Job;
+use crate::units::Tick;
+
+/// What a look at all heads has found.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// The oldest head that is held, and by what.
+    pub(super) first: Option<(u64, Obstacle)>,
+    /// The next moment at which one of the heads may go.
+    pub(super) next: Option<Tick>,
+}
+
+impl Engine {
+    /// Sends every job that may go, oldest first.
+    ///
+    /// A head that a shared rule holds closes that rule for everyone younger, so within a limit it is
+    /// first come, first served. One that is held by a state of its own lane or of a few waits in the
+    /// line of that state; others pass it where that leaves its moment as it is.
+    pub(super) fn admit(&mut self, actions: &mut Vec<Action>) -> Scan {
+        let mut scan = Scan::default();
+        let mut closed: Vec<Closed> = Vec::new();
+        let mut after = None;
+        while let Some((seq, lane)) = match closed.is_empty() {
+            true => self.lanes.next_open(after),
+            false => self.lanes.next_frugal(after),
+        } {
+            after = Some((seq, lane));
+            if let Some(until) = self.lanes.unreachable_until(lane, self.now) {
+                self.lanes.pause(lane, until, Rest::Unreachable);
+                continue;
+            }
+            let ticket = self.lanes.head(lane).expect("an open lane has a head");
+            let held = self.roll.peek(ticket);
+            let (work, states) = (held.work(), &held.holds.states);
+            if self.is_closed_to(&work.job, seq, &closed) {
+                continue;
+            }
+            let from = work
+                .could_go
+                .max(self.lanes.open_since(lane))
+                .max(self.now.before(self.rules.slack));
+            let opening = self.gate.opening(&work.job, states, from, self.now);
+            let (opening, elder) = match opening {
+                Ok(at) => (self.harmless(seq, &work.job, states, at, &closed), None),
+                Err(obstacle) => (Err(obstacle), self.elder(held, obstacle)),
+            };
+            let obstacle = match opening {
+                Ok(at) => {
+                    self.go(ticket, lane, at, actions);
+                    continue;
+                }
+                Err(obstacle) => obstacle,
+            };
+            self.roll.work(ticket).blocker = Some(obstacle.owner);
+            self.blocker = obstacle.owner;
+            if self.waits_too_long(ticket, obstacle.until) {
+                self.give_up(ticket, obstacle.until, actions);
+                continue;
+            }
+            match obstacle.stops {
+                Stops::Line(line) => {
+                    let until = match obstacle.until {
+                        Until::At(at) => Some(at),
+                        Until::Release(_) => None,
+                    };
+                    let owner = obstacle.owner;
+                    self.lanes.park(lane, Parked { line, until, owner });
+                    continue;
+                }
+                Stops::Payers(rule) => {
+                    closed.push(Closed { rule, seq, elder });
+                    self.lanes.let_on(lane);
+                }
+                Stops::Everyone => {}
+            }
+            scan.held(seq, obstacle);
+            if obstacle.stops == Stops::Everyone {
+                break;
+            }
+        }
+        scan
+    }
+
+    /// Slots and limits are taken, and the job is sent.
+    fn go(&mut self, ticket: Ticket, lane: LaneId, at: Tick, actions: &mut Vec<Action>) {
+        let held = self.roll.get(ticket);
+        let work = held.work.as_mut().expect(HAS_WORK);
+        self.gate.take(&work.job, at, &mut held.holds);
+        held.phase = Phase::Flying;
+        self.leaves_lane(ticket, lane);
+        let action = self.grant(ticket, at);
+        actions.push(action);
+    }
+
+    /// A head that a shared limit on units holds, for those who come after it.
+    fn elder(&self, held: &Held, obstacle: Obstacle) -> Option<Elder> {
+        match (obstacle.stops, obstacle.until) {
+            (Stops::Payers(_), Until::At(at)) => Some(Elder {
+                job: held.work().job.clone(),
+                states: held.holds.states.clone(),
+                at,
+            }),
+            (Stops::Payers(_) | Stops::Everyone | Stops::Line(_), _) => None,
+        }
+    }
+
+    /// Whether an older head than `seq` waits for a shared limit that this job pays.
+    fn is_closed_to(&self, job: &Job, seq: u64, closed: &[Closed]) -> bool {
+        let mut older = closed.iter().filter(|one| one.seq < seq);
+        older.any(|one| self.gate.pays_rule(job, one.rule))
+    }
+
+    /// This job may go at `at`, unless an older one that is held would have to wait longer for it.
+    fn harmless(
+        &self,
+        seq: u64,
+        job: &Job,
+        states: &[StateId],
+        at: Tick,
+        closed: &[Closed],
+    ) -> Result<Tick, Obstacle> {
+        for elder in closed.iter().filter_map(|one| one.elder.as_ref()) {
+            if let Some(rule) = self.gate.delays(job, states, at, elder) {
+                return Err(self.gate.behind(rule, states, elder.at));
+            }
+        }
+        if self.lanes.next_timer().is_none() {
+            return Ok(at);
+        }
+        let horizon = self.gate.horizon(job, states, at);
+        for (until, lane) in self.lanes.parked_until(horizon) {
+            let Some(held) = self.lanes.head(lane).map(|ticket| self.roll.peek(ticket)) else {
+                continue;
+            };
+            let other = &held.work().job;
+            // What is closed to an older one is looked after by who closed it.
+            if held.seq > seq || self.is_closed_to(other, held.seq, closed) {
+                continue;
+            }
+            let elder = Elder {
+                job: other.clone(),
+                states: held.holds.states.clone(),
+                at: until,
+            };
+            if let Some(rule) = self.gate.delays(job, states, at, &elder) {
+                let until = self.gate.moment(&elder, at);
+                return Err(self.gate.behind(rule, states, until));
+            }
+        }
+        Ok(at)
+    }
+}
+
+/// A shared limit on units for which an older head waits: nobody younger may take of it.
+#[derive(Debug)]
+struct Closed {
+    rule: usize,
+    seq: u64,
+    /// The head, if the limit itself holds it and not an older one.
+    elder: Option<Elder>,
+}
+
+impl Scan {
+    fn held(&mut self, seq: u64, obstacle: Obstacle) {
+        self.first.get_or_insert((seq, obstacle));
+        if let Until::At(at) = obstacle.until {
+            self.next = Some(self.next.map_or(at, |next| next.min(at)));
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The states of the rules: one for all lanes, or one for each value of a key. Floor 3: rules.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
+
+use crate::limit::Limit;
+use crate::units::Tick;
+
+/// Number of a state, for as long as a lane uses it or it is not as new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct StateId(u32);
+
+/// For whom a rule has one state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// All jobs together.
+    All,
+    /// Each origin.
+    Origin,
+    /// Each value of the key of this number.
+    Key(usize),
+}
+
+#[derive(Debug)]
+struct State {
+    limit: Box<dyn Limit>,
+    rule: usize,
+    /// Its value of the rule's key; `None` if it is for all.
+    key: Option<Arc<str>>,
+    /// Lanes that use it.
+    users: usize,
+    /// The costs of those who wait, where a line is asked how long it takes.
+    ahead: u128,
+}
+
+/// All states of all rules.
+#[derive(Debug, Default)]
+pub(super) struct States {
+    all: Vec<Option<State>>,
+    free: Vec<StateId>,
+    /// One map a rule.
+    by_key: Vec<HashMap<Arc<str>, StateId>>,
+    /// States that no lane uses, by the moment from which they are as new.
+    idle: BinaryHeap<Reverse<(Tick, StateId)>>,
+}
+
+impl States {
+    /// The only state of a rule, for all lanes.
+    pub(super) fn shared(&mut self, rule: usize, limit: Box<dyn Limit>) -> StateId {
+        self.add(State {
+            limit,
+            rule,
+            key: None,
+            users: 1,
+            ahead: 0,
+        })
+    }
+
+    /// The state of a rule for this value of its key, with one more lane; a new one has the limit of `build`.
+    pub(super) fn of(
+        &mut self,
+        rule: usize,
+        key: &Arc<str>,
+        build: impl FnOnce() -> Box<dyn Limit>,
+    ) -> StateId {
+        if self.by_key.len() <= rule {
+            self.by_key.resize_with(rule + 1, HashMap::new);
+        }
+        if let Some(&id) = self.by_key[rule].get(key) {
+            self.state_mut(id).users += 1;
+            return id;
+        }
+        let id = self.add(State {
+            limit: build(),
+            rule,
+            key: Some(key.clone()),
+            users: 1,
+            ahead: 0,
+        });
+        self.by_key[rule].insert(key.clone(), id);
+        id
+    }
+
+    fn add(&mut self, state: State) -> StateId {
+        if let Some(id) = self.free.pop() {
+            self.all[id.0 as usize] = Some(state);
+            return id;
+        }
+        self.all.push(Some(state));
+        StateId(u32::try_from(self.all.len() - 1).expect("fewer states than bytes of memory"))
+    }
+
+    /// One lane less uses it.
+    pub(super) fn leave(&mut self, id: StateId) {
+        let state = self.state_mut(id);
+        if state.key.is_none() {
+            return;
+        }
+        state.users -= 1;
+        if state.users == 0 {
+            // A lane without members has settled all that it took, so there is a moment.
+            let fresh_at = state.limit.fresh_at().unwrap_or(Tick(u64::MAX));
+            self.idle.push(Reverse((fresh_at, id)));
+        }
+    }
+
+    /// States that no lane uses and that are as new are forgotten: the next one of their key is equal.
+    pub(super) fn forget_idle(&mut self, now: Tick) {
+        while let Some(&Reverse((fresh_at, id))) = self.idle.peek() {
+            if fresh_at > now {
+                return;
+            }
+            self.idle.pop();
+            let Some(state) = &self.all[id.0 as usize] else {
+                continue;
+            };
+            let Some(key) = state.key.as_ref().filter(|_| state.users == 0) else {
+                continue;
+            };
+            match state.limit.fresh_at() {
+                Some(at) if at <= now => {
+                    self.by_key[state.rule].remove(key);
+                    self.all[id.0 as usize] = None;
+                    self.free.push(id);
+                }
+                Some(later) => self.idle.push(Reverse((later, id))),
+                None => {}
+            }
+        }
+    }
+
+    /// The limit of a state.
+    pub(super) fn limit(&self, id: StateId) -> &dyn Limit {
+        &*self.state(id).limit
+    }
+
+    /// The limit of a state, to be changed.
+    pub(super) fn limit_mut(&mut self, id: StateId) -> &mut dyn Limit {
+        &mut *self.state_mut(id).limit
+    }
+
+    /// The limits of all states of a rule.
+    pub(super) fn of_rule(&mut self, rule: usize) -> impl Iterator<Item = &mut dyn Limit> {
+        let states = self.all.iter_mut().flatten();
+        let own = states.filter(move |state| state.rule == rule);
+        own.map(|state| &mut *state.limit as &mut dyn Limit)
+    }
+
+    /// The costs of those who wait for it.
+    pub(super) fn ahead(&self, id: StateId) -> u128 {
+        self.state(id).ahead
+    }
+
+    /// The costs of those who wait for it, to be changed.
+    pub(super) fn ahead_mut(&mut self, id: StateId) -> &mut u128 {
+        &mut self.state_mut(id).ahead
+    }
+
+    fn state(&self, id: StateId) -> &State {
+        self.all[id.0 as usize].as_ref().expect(USED)
+    }
+
+    fn state_mut(&mut self, id: StateId) -> &mut State {
+        self.all[id.0 as usize].as_mut().expect(USED)
+    }
+}
+
+/// Why a state is there.
+const USED: &str = "a state lives while a lane uses it";
+
+#[cfg(test)]
+impl States {
+    /// States that are kept for a value of a key.
+    pub(super) fn keyed(&self) -> usize {
+        let keyed = |state: &&State| state.key.is_some();
+        self.all.iter().flatten().filter(keyed).count()
+    }
+}

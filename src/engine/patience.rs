@@ -1,0 +1,129 @@
+//! How long a job may wait before it is sent. Floor 3: rules.
+
+use std::cmp::Reverse;
+
+use super::gate::{StateId, Until};
+use super::held::{Phase, Work};
+use super::rules::Arrivals;
+use super::talk::Ticket;
+use super::{Action, Engine, IN_A_LANE};
+use crate::job::Job;
+use crate::metrics::Owner;
+use crate::outcome::{Failure, FailureKind, Reached, Status};
+use crate::units::{Tick, show_span};
+
+impl Engine {
+    /// The last moment at which this job may go: counted from when it was due, where the run gives jobs due
+    /// times, else from being head of its lane; and anew after each rest.
+    fn deadline(&self, work: &Work) -> Option<Tick> {
+        let most = self.rules.queue_timeout?;
+        let since = match (self.rules.arrivals, work.tries.is_empty()) {
+            (Arrivals::Once, true) => work.due.or(work.waits_since),
+            (Arrivals::Once, false) | (Arrivals::Closed, _) => work.waits_since,
+        };
+        Some(since?.after(most))
+    }
+
+    /// A job that waits from now on is looked at again at its deadline.
+    pub(super) fn watch(&mut self, ticket: Ticket) {
+        if self.rules.queue_timeout.is_none() {
+            return;
+        }
+        if let Some(deadline) = self.deadline(self.roll.peek(ticket).work()) {
+            self.deadlines.push(Reverse((deadline, ticket)));
+        }
+    }
+
+    /// Whether this job, held as it is, cannot go in time.
+    pub(super) fn waits_too_long(&self, ticket: Ticket, until: Until) -> bool {
+        let Some(deadline) = self.deadline(self.roll.peek(ticket).work()) else {
+            return false;
+        };
+        match until {
+            Until::At(at) => at > deadline,
+            Until::Release(Some((_, at))) => at > deadline || deadline <= self.now,
+            Until::Release(None) => deadline <= self.now,
+        }
+    }
+
+    /// Fails the jobs whose time is up. Returns whether there was one.
+    pub(super) fn expire(&mut self, actions: &mut Vec<Action>) -> bool {
+        let mut any = false;
+        while let Some(&Reverse((until, ticket))) = self.deadlines.peek() {
+            if until > self.now {
+                break;
+            }
+            self.deadlines.pop();
+            let waits = self.roll.find_held(ticket).is_some_and(|held| {
+                let due = held.work.as_ref().and_then(|work| self.deadline(work));
+                held.phase == Phase::Waiting && due == Some(until)
+            });
+            if waits {
+                self.give_up(ticket, Until::Release(None), actions);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// The next moment at which a job has waited too long.
+    pub(super) fn next_deadline(&self) -> Option<Tick> {
+        self.deadlines.peek().map(|Reverse((until, _))| *until)
+    }
+
+    /// A waiting job fails: it cannot go in time, or its time is up.
+    pub(super) fn give_up(&mut self, ticket: Ticket, until: Until, actions: &mut Vec<Action>) {
+        let held = self.roll.peek(ticket);
+        let (work, lane) = (held.work(), held.lane.expect(IN_A_LANE));
+        let most = self.rules.queue_timeout.unwrap_or_default();
+        let since = self.deadline(work).map_or(self.now, |at| at.before(most));
+        let at = match until {
+            Until::At(at) | Until::Release(Some((_, at))) => at.max(self.now),
+            Until::Release(None) => self.now,
+        };
+        let message = self.too_long(at, since, work.blocker);
+        self.leaves_lane(ticket, lane);
+        let failure = Failure {
+            kind: FailureKind::QueueTimeout,
+            reached: Reached::NotSent,
+            message,
+        };
+        self.finish(ticket, Status::Failed, Err(failure), actions);
+    }
+
+    /// Why a job that was just read cannot go in time, behind all who wait; where jobs have due times.
+    pub(super) fn hopeless(
+        &self,
+        job: &Job,
+        states: &[StateId],
+        due: Option<Tick>,
+    ) -> Option<String> {
+        let most = self.rules.queue_timeout?;
+        if !self.lines_up() {
+            return None;
+        }
+        let since = due.unwrap_or(self.now);
+        let (at, owner) = self.gate.projected(job, states, self.now);
+        (at > since.after(most)).then(|| self.too_long(at, since, Some(owner)))
+    }
+
+    /// Whether a line is asked how long it takes.
+    pub(super) fn lines_up(&self) -> bool {
+        self.rules.queue_timeout.is_some() && self.rules.arrivals == Arrivals::Once
+    }
+
+    fn too_long(&self, at: Tick, since: Tick, owner: Option<Owner>) -> String {
+        let verb = if at > self.now {
+            "would wait"
+        } else {
+            "waited"
+        };
+        let name = owner.map_or("its turn".to_owned(), |owner| self.gate.called(owner));
+        let most = self.rules.queue_timeout.unwrap_or_default();
+        format!(
+            "{verb} {} for {name}, the longest is {} (--queue-timeout)\n  mend: raise it, or the limit",
+            show_span(at.since(since)),
+            show_span(most)
+        )
+    }
+}
