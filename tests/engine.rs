@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[path = "engine/limits.rs"]
+mod limits;
 #[path = "engine/order.rs"]
 mod order;
 #[path = "engine/vectors.rs"]

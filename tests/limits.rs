@@ -13,6 +13,9 @@ fn specs() -> impl Strategy<Value = Spec> {
     let kind = prop_oneof![
         (1u64..8).prop_map(|burst| format!("bucket burst={burst}")),
         Just("window".to_owned()),
+        Just("window-counter".to_owned()),
+        (1u64..8).prop_map(|burst| format!("leaky burst={burst}")),
+        Just("fixed anchor=first".to_owned()),
         Just("fixed".to_owned()),
     ];
     (kind, 1u64..8, 1u64..2000).prop_map(|(kind, count, period)| {

@@ -177,3 +177,96 @@ impl States {
         self.all.iter().flatten().filter(keyed).count()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use http::{HeaderMap, StatusCode};
+
+    use super::super::{Action, Engine, Event, Rules};
+    use super::*;
+    use crate::job::{Job, Origin, Place, Target};
+    use crate::outcome::{Head, Reply};
+
+    const MILLI: u64 = 1_000_000;
+
+    fn job(nth: u64) -> Job {
+        let place = Place {
+            file: "-".into(),
+            line: nth,
+        };
+        let target = Target {
+            written: "http://h/".into(),
+            url: "http://h/".parse().unwrap(),
+        };
+        Job {
+            keys: [Arc::from(nth.to_string())].into(),
+            ..Job::get(place, target, Origin("http://h".into()))
+        }
+    }
+
+    /// One job of a key of its own: read, sent, answered, written.
+    fn live(engine: &mut Engine, nth: u64, now: Tick) {
+        let mut actions = Vec::new();
+        let read = Event::Read(Box::new(Ok(job(nth))), now);
+        engine.tell(now, read, &mut actions);
+        engine.decide(now, &mut actions);
+        let sent = actions.iter().find_map(|action| match action {
+            Action::Send(ticket, ..) => Some(*ticket),
+            Action::Read(_) | Action::Record(..) | Action::Stop(_) => None,
+        });
+        let ticket = sent.unwrap_or_else(|| panic!("{nth} is not sent: {actions:?}"));
+        let head = Head {
+            at: now,
+            wall: std::time::UNIX_EPOCH,
+            status: StatusCode::OK,
+            headers: HeaderMap::new(),
+        };
+        engine.tell(now, Event::Sent(ticket, now), &mut actions);
+        engine.tell(
+            now,
+            Event::Answered(ticket, Box::new(head.clone())),
+            &mut actions,
+        );
+        let reply = Reply {
+            head,
+            body: Bytes::new(),
+            used: None,
+        };
+        engine.tell(
+            now,
+            Event::Ended(ticket, now, Box::new(Ok(reply))),
+            &mut actions,
+        );
+        engine.tell(now, Event::Recorded(ticket), &mut actions);
+    }
+
+    #[test]
+    fn keys_are_kept_until_their_limit_is_as_new_and_not_for_ever() {
+        for limit in [
+            "10/s bucket burst=10",
+            "10/s leaky burst=10",
+            "1/s window",
+            "1/s window at=reply",
+            "1/500ms window-counter",
+            "1/s fixed",
+            "1/s fixed anchor=first",
+        ] {
+            let rules = Rules {
+                limits: vec![format!("{limit} per=field:key").parse().unwrap()],
+                ..Rules::default()
+            };
+            let mut engine = Engine::new(rules);
+            engine.decide(Tick::ZERO, &mut Vec::new());
+            let mut most = 0;
+            // A new key each millisecond, for ten seconds.
+            for nth in 0..10_000 {
+                live(&mut engine, nth, Tick(nth * MILLI));
+                most = most.max(engine.gate.keyed());
+            }
+            assert!(most <= 1_001, "{limit}: {most} keys are kept");
+            engine.decide(Tick(20_000 * MILLI), &mut Vec::new());
+            assert_eq!(engine.gate.keyed(), 0, "{limit}");
+        }
+    }
+}

@@ -1,149 +1,103 @@
 //! Token bucket: `level = min(capacity, level + elapsed × rate)`, computed when asked. Floor 3: rules.
 
-use super::{Hold, Level, Limit, NeverFits, Ready, Used};
-use crate::units::{Cost, Rate, Tick, nanos};
+use super::meter::Meter;
+use super::{Hold, Level, Limit, Ready, Used};
+use crate::units::{Cost, Rate, Tick};
 
-/// Never more than `capacity + rate × T` in any window of length T. With capacity 1 it is a leaky
-/// bucket: even spacing.
+/// Never more than `capacity + rate × T` in any window of length T. With capacity 1 the spacing is even.
 #[derive(Debug, Clone)]
 pub struct Bucket {
-    /// What flows in each nanosecond, in units × `period`.
-    count: i128,
-    /// Nanoseconds; the scale of the levels.
-    period: i128,
-    capacity: u64,
-    /// Units × `period`; below zero is debt.
+    meter: Meter,
+    /// The level at `last`.
     level: i128,
     last: Tick,
+    /// Takes that are not settled: each may still become debt.
+    open: u64,
 }
 
 impl Bucket {
     /// A bucket that fills with `rate` up to `capacity` units and holds `start` of them now.
     pub fn new(rate: &Rate, capacity: Cost, start: u64) -> Self {
-        let period = i128::from(nanos(rate.period));
+        let meter = Meter::new(rate, capacity);
         Self {
-            count: i128::from(rate.count.get()),
-            period,
-            capacity: capacity.get(),
-            level: i128::from(start.min(capacity.get())).saturating_mul(period),
+            level: meter.units(start).min(meter.full()),
+            meter,
             last: Tick::ZERO,
+            open: 0,
         }
     }
 
-    /// So many units as a level.
-    fn scaled(&self, units: u64) -> i128 {
-        i128::from(units).saturating_mul(self.period)
-    }
-
-    /// The level that is full.
-    fn full(&self) -> i128 {
-        self.scaled(self.capacity)
-    }
-
-    /// The level at `at`, scaled; a moment before the last one counts as that.
+    /// The level at `at`, which is not before the last moment.
     fn level_at(&self, at: Tick) -> i128 {
-        self.level.saturating_add(self.flow(at)).min(self.full())
+        let level = self.level.saturating_add(self.flow(at));
+        level.min(self.meter.full())
     }
 
     /// What flows in from the last moment to `at`.
     fn flow(&self, at: Tick) -> i128 {
-        i128::from(at.0.saturating_sub(self.last.0)).saturating_mul(self.count)
+        self.meter.flow(at.0.saturating_sub(self.last.0))
     }
 }
 
 impl Limit for Bucket {
     fn ready(&self, from: Tick, cost: Cost) -> Ready {
-        if cost.get() > self.capacity {
-            return Ready::Never(NeverFits {
-                asked: cost.get(),
-                capacity: self.capacity,
-            });
-        }
         let from = from.max(self.last);
-        let missing = self.scaled(cost.get()).saturating_sub(self.level_at(from));
-        if missing <= 0 {
-            return Ready::At(from);
-        }
-        Ready::At(Tick(from.0.saturating_add(divide_up(missing, self.count))))
+        self.meter.ready(self.level_at(from), from, cost)
     }
 
     fn ready_after(&self, from: Tick, taken: Cost, cost: Cost) -> Ready {
-        let mut other = self.clone();
-        other.take(from, taken);
-        other.ready(from, cost)
+        let from = from.max(self.last);
+        let level = self.level_at(from);
+        let level = level.saturating_sub(self.meter.units(taken.get()));
+        self.meter.ready(level, from, cost)
     }
 
     fn earliest(&self, from: Tick, total: u128) -> Tick {
         let from = from.max(self.last);
-        let total = i128::try_from(total)
-            .unwrap_or(i128::MAX)
-            .saturating_mul(self.period);
-        let missing = total.saturating_sub(self.level_at(from));
-        if missing <= 0 {
-            return from;
-        }
-        Tick(from.0.saturating_add(divide_up(missing, self.count)))
+        self.meter.earliest(self.level_at(from), from, total)
     }
 
     fn fresh_at(&self) -> Option<Tick> {
-        Some(self.earliest(self.last, u128::from(self.capacity)))
+        let full_at = self.meter.reaches(self.level, self.last, self.meter.full());
+        (self.open == 0).then_some(full_at)
     }
 
     fn level(&mut self, at: Tick) -> Level {
         let at = at.max(self.last);
-        let level = self.level_at(at);
-        let missing = self.full().saturating_sub(level);
-        let span = if missing > 0 {
-            divide_up(missing, self.count)
-        } else {
-            0
-        };
-        Level {
-            remaining: u64::try_from(level.max(0) / self.period).unwrap_or(self.capacity),
-            full_at: Some(Tick(at.0.saturating_add(span))),
-        }
+        self.meter.shown(self.level_at(at), at)
     }
 
     fn take(&mut self, at: Tick, cost: Cost) -> Hold {
         let at = at.max(self.last);
-        self.level = self.level_at(at).saturating_sub(self.scaled(cost.get()));
+        let level = self.level_at(at);
+        self.level = level.saturating_sub(self.meter.units(cost.get()));
         self.last = at;
+        self.open += 1;
         Hold { at, cost, entry: 0 }
     }
 
-    /// Debt goes down to minus the capacity; what lies below is forgiven.
+    /// Usage above what was taken is owed down to minus the capacity; what lies below is forgiven.
     fn settle(&mut self, hold: Hold, at: Tick, used: Used) {
-        let used = match used {
-            Used::NeverSent => 0,
-            Used::Known(used) => used,
-            Used::Unknown => return,
-        };
-        let now = self.level_at(at);
-        let (taken, used) = (self.scaled(hold.cost.get()), self.scaled(used));
+        self.open = self.open.saturating_sub(1);
+        let taken = hold.cost.get();
+        let used = used.of(taken);
         // The time of the state stays: pulled to now, it would cost the pace between two grants.
         if used <= taken {
-            self.level = self.level.saturating_add(taken - used).min(self.full());
+            let level = self.level.saturating_add(self.meter.units(taken - used));
+            self.level = level.min(self.meter.full());
         } else {
-            let room = now.saturating_add(self.full()).max(0);
-            let settled = now.saturating_sub((used - taken).min(room));
+            let now = self.level_at(at);
+            let settled = now.saturating_sub(self.meter.owed(now, used - taken));
             self.level = settled.saturating_sub(self.flow(at));
         }
     }
-}
-
-/// `missing / count`, rounded up, at most the end of time. Both are above zero.
-fn divide_up(missing: i128, count: i128) -> u64 {
-    // Division of 128 bits is slow, and nearly every level fits 64.
-    if let (Ok(missing), Ok(count)) = (u64::try_from(missing), u64::try_from(count)) {
-        return missing.div_ceil(count);
-    }
-    u64::try_from((missing - 1) / count + 1).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
+    use super::super::NeverFits;
     use super::*;
 
     fn bucket(count: u64, capacity: u64) -> Bucket {

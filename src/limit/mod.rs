@@ -4,15 +4,24 @@
 //! levels are scaled by the period, and time inside a state never goes back.
 
 mod bucket;
+mod counter;
 mod fixed;
+mod grammar;
+mod key;
+mod leaky;
+mod meter;
 mod slots;
 mod spec;
 mod window;
 
 pub use bucket::Bucket;
+pub use counter::Counter;
 pub use fixed::Fixed;
+pub use grammar::LIMIT_FORM;
+pub use key::{KEY_FORM, KeyBy, keys_of};
+pub use leaky::Leaky;
 pub use slots::Slots;
-pub use spec::{Anchor, Counts, Guard, KeyBy, Kind, LIMIT_FORM, Leaves, Setting, Spec, keys_of};
+pub use spec::{Anchor, Counts, Guard, Kind, Leaves, Setting, Spec};
 pub use window::Window;
 
 use std::time::Duration;
@@ -57,7 +66,7 @@ pub struct Hold {
     at: Tick,
     /// How much.
     cost: Cost,
-    /// Which entry of a log it is; zero elsewhere.
+    /// Which entry of a log it is, zero on its way; for windows in a row, when the one that paid began.
     entry: u64,
 }
 
@@ -70,6 +79,17 @@ pub enum Used {
     Known(u64),
     /// The charge stays as it is.
     Unknown,
+}
+
+impl Used {
+    /// How much of what was taken stays charged, or more than that.
+    fn of(self, taken: u64) -> u64 {
+        match self {
+            Self::NeverSent => 0,
+            Self::Known(used) => used,
+            Self::Unknown => taken,
+        }
+    }
 }
 
 /// The moment at which a hold is settled.
@@ -126,14 +146,24 @@ pub trait Limit: std::fmt::Debug + Send {
     }
 }
 
+/// Nanoseconds from the start of a window to the start of the run, if windows of `period` are counted from
+/// the Unix epoch and the run began `epoch` after it.
+fn phase(epoch: Duration, period: u64) -> u64 {
+    u64::try_from(epoch.as_nanos() % u128::from(period)).expect("a remainder is below its divisor")
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    const SPECS: [&str; 5] = [
+    const SPECS: [&str; 9] = [
         "7/s",
+        "7/s leaky",
+        "tokens 9/700ms leaky burst=13 start=4",
+        "8/s window-counter",
+        "6/300ms fixed anchor=first",
         "tokens 9/700ms bucket burst=13 start=4",
         "8/s window",
         "tokens 8/s window",

@@ -22,34 +22,37 @@ impl Slots {
             freed_at: Tick::ZERO,
         }
     }
-}
 
-impl Limit for Slots {
-    fn ready(&self, from: Tick, cost: Cost) -> Ready {
+    fn with_taken(&self, taken: u64, from: Tick, cost: Cost) -> Ready {
         if cost.get() > self.count {
             Ready::Never(NeverFits {
                 asked: cost.get(),
                 capacity: self.count,
             })
-        } else if cost.get() <= self.count - self.taken {
+        } else if cost.get() <= self.count.saturating_sub(taken) {
             Ready::At(from.max(self.freed_at))
         } else {
             Ready::OnRelease
         }
     }
+}
 
-    fn ready_after(&self, from: Tick, taken: Cost, cost: Cost) -> Ready {
-        let mut other = self.clone();
-        other.take(from, taken);
-        other.ready(from, cost)
+impl Limit for Slots {
+    fn ready(&self, from: Tick, cost: Cost) -> Ready {
+        self.with_taken(self.taken, from, cost)
     }
 
+    fn ready_after(&self, from: Tick, taken: Cost, cost: Cost) -> Ready {
+        self.with_taken(self.taken.saturating_add(taken.get()), from, cost)
+    }
+
+    /// No moment can be told at which others give theirs back.
     fn earliest(&self, from: Tick, _total: u128) -> Tick {
-        from
+        from.max(self.freed_at)
     }
 
     fn fresh_at(&self) -> Option<Tick> {
-        None
+        (self.taken == 0).then_some(self.freed_at)
     }
 
     fn level(&mut self, at: Tick) -> Level {

@@ -1,12 +1,10 @@
-//! A limit as it is written: `tokens 100000/m bucket burst=5000`. Floor 3: rules.
+//! One limit of a run as a record, with the table of the rules that it can follow. Floor 3: rules.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Bucket, Fixed, Limit, Window};
-use crate::units::{Cost, Rate, parse_count};
+use super::{Bucket, Counter, Fixed, KeyBy, Leaky, Limit, Window};
+use crate::units::{Cost, Rate};
 
 /// One limit: what it counts, how much of it, and by which rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,9 +17,9 @@ pub struct Spec {
     pub rate: Rate,
     /// The rule.
     pub kind: Kind,
-    /// What the rule can hold at once; buckets only.
+    /// What the rule can hold at once: the burst of buckets, else the count.
     pub burst: Cost,
-    /// What it holds at the start; buckets only.
+    /// What it holds at the start; buckets and leaky only.
     pub start: u64,
     /// Where its first window begins; fixed windows only.
     pub anchor: Anchor,
@@ -75,43 +73,27 @@ pub enum Leaves {
     Reply,
 }
 
-/// What a limit may be kept apart for.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum KeyBy {
-    /// The host, and the port if it is not the scheme's own.
-    Host,
-    /// A header of the job, in lower case.
-    Header(Arc<str>),
-    /// A field of the job's line, or a JSON pointer (RFC 6901) into it.
-    Field(Arc<str>),
-}
-
-/// The keys of the limits of a run, each once, in the order in which the limits name them.
-pub fn keys_of(limits: &[Spec]) -> Vec<KeyBy> {
-    let mut keys: Vec<KeyBy> = Vec::new();
-    for key in limits.iter().filter_map(|limit| limit.per.as_ref()) {
-        if !keys.contains(key) {
-            keys.push(key.clone());
-        }
-    }
-    keys
-}
-
 /// The rules that a limit can follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Token bucket.
     Bucket,
+    /// Leaky bucket as a meter.
+    Leaky,
     /// Sliding window.
     Window,
-    /// Fixed window, aligned to the epoch.
+    /// Sliding counter over two windows.
+    Counter,
+    /// Fixed window.
     Fixed,
 }
 
-/// One row a rule: its word, and how it is built.
+/// One row a rule.
 struct Row {
     kind: Kind,
     word: &'static str,
+    promise: &'static str,
+    mirrors: &'static str,
     build: fn(&Spec, &Setting) -> Box<dyn Limit>,
 }
 
@@ -137,25 +119,73 @@ pub enum Guard {
 /// opening fifty connections at once took 11 ms, and with 5 ms a strict server refused 20 of 120 requests.
 const GUARD: Duration = Duration::from_millis(20);
 
-const KINDS: [Row; 3] = [
+const KINDS: [Row; 5] = [
     Row {
         kind: Kind::Bucket,
         word: "bucket",
+        promise: "b + rT",
+        mirrors: "Servers that refill a quota steadily and let unused quota pile up to a burst.",
         build: |spec, _| Box::new(Bucket::new(&spec.rate, spec.burst, spec.start)),
+    },
+    Row {
+        kind: Kind::Leaky,
+        word: "leaky",
+        promise: "b + rT",
+        mirrors: "Proxies that space requests evenly (GCRA, nginx limit_req); with the same burst it is the bucket.",
+        build: |spec, _| Box::new(Leaky::new(&spec.rate, spec.burst, spec.start)),
     },
     Row {
         kind: Kind::Window,
         word: "window",
+        promise: "N",
+        mirrors: "Servers that log each request and look back one period: never over in any window.",
         build: |spec, setting| Box::new(Window::new(&spec.rate, setting.guard(spec))),
+    },
+    Row {
+        kind: Kind::Counter,
+        word: "window-counter",
+        promise: "2N - 1",
+        mirrors: "Gateways that keep two counts and weigh the previous one by what is left of it.",
+        build: |spec, setting| Box::new(Counter::new(&spec.rate, setting.epoch)),
     },
     Row {
         kind: Kind::Fixed,
         word: "fixed",
-        build: |spec, setting| Box::new(Fixed::new(&spec.rate, setting.epoch)),
+        promise: "2N",
+        mirrors: "Servers that count in whole minutes or hours and start again from zero.",
+        build: |spec, setting| Box::new(Fixed::new(&spec.rate, spec.anchor, setting.epoch)),
     },
 ];
 
 impl Kind {
+    /// Every rule, in the order of the table.
+    pub fn all() -> impl Iterator<Item = Self> {
+        KINDS.iter().map(|row| row.kind)
+    }
+
+    /// The word for it in a limit.
+    pub fn word(self) -> &'static str {
+        self.row().word
+    }
+
+    /// The most in ANY window: of length T, with burst b and rate r; or of one period, with N per period.
+    pub fn promise(self) -> &'static str {
+        self.row().promise
+    }
+
+    /// Which servers count like this, in one sentence.
+    pub fn mirrors(self) -> &'static str {
+        self.row().mirrors
+    }
+
+    /// Whether it fills up to a burst, and does not count in periods.
+    pub(super) fn has_burst(self) -> bool {
+        match self {
+            Self::Bucket | Self::Leaky => true,
+            Self::Window | Self::Counter | Self::Fixed => false,
+        }
+    }
+
     fn row(self) -> &'static Row {
         let mut rows = KINDS.iter();
         rows.find(|row| row.kind == self)
@@ -233,134 +263,57 @@ impl Spec {
     pub fn most_in(&self, span: Duration, slack: Duration) -> u64 {
         let (span, period) = (span.as_nanos(), self.rate.period.as_nanos());
         let count = u128::from(self.rate.count.get());
+        // A span touches one window of a row more than its length has periods.
+        let periods = span.div_ceil(period).max(1);
         let most = match self.kind {
-            Kind::Bucket => {
-                u128::from(self.burst.get()) + count * (span + slack.as_nanos()) / period
+            Kind::Bucket | Kind::Leaky => {
+                let flow = count.saturating_mul(span.saturating_add(slack.as_nanos())) / period;
+                flow.saturating_add(self.burst.get().into())
             }
-            Kind::Window => count * span.div_ceil(period).max(1),
-            Kind::Fixed => count * (span.div_ceil(period) + 1),
+            Kind::Window => count.saturating_mul(periods),
+            // After a window that is not empty at most N - 1 fit before the next one begins.
+            Kind::Counter => {
+                let in_each = (count - 1).saturating_mul(periods).saturating_add(count);
+                in_each.max(count.saturating_mul((periods + 1).div_ceil(2)))
+            }
+            Kind::Fixed => count.saturating_mul(periods + 1),
         };
         u64::try_from(most).unwrap_or(u64::MAX)
     }
-}
 
-impl fmt::Display for Spec {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.counts {
-            Counts::Requests => {}
-            Counts::Units => out.write_str("tokens ")?,
-            Counts::Input => out.write_str("input-tokens ")?,
-            Counts::Output => out.write_str("output-tokens ")?,
+    /// What holds in any window, in this limit's own numbers: `at most 10 + 5/s x T`,
+    /// `at most 100 in any 10s`.
+    pub fn promise(&self) -> String {
+        if self.kind.has_burst() {
+            return format!("at most {} + {} x T", self.burst.get(), self.rate.shown());
         }
-        write!(out, "{} {}", self.rate, self.kind.row().word)?;
-        if self.kind == Kind::Bucket {
-            write!(out, " burst={}", self.burst.get())?;
-            if self.start != self.burst.get() {
-                write!(out, " start={}", self.start)?;
-            }
-        }
-        Ok(())
+        let period = self.rate.period;
+        let most = self.most_in(period, Duration::ZERO);
+        format!("at most {most} in any {}", written(period))
     }
 }
 
-/// The form that a limit is written in, for messages.
-pub const LIMIT_FORM: &str =
-    "[requests|tokens] N/DUR [bucket|window|fixed] [burst=N] [start=N] [name=WORD]";
-
-impl FromStr for Spec {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = |what: &str| format!("{what}; write {LIMIT_FORM}");
-        let mut words = text.split_whitespace().peekable();
-        let counts = match words.next_if(|word| ["requests", "tokens"].contains(word)) {
-            Some("tokens") => Counts::Units,
-            Some(_) | None => Counts::Requests,
-        };
-        let rate: Rate = words
-            .next()
-            .ok_or_else(|| wrong("a rate is missing"))?
-            .parse()?;
-        let (mut kind, mut name, mut burst, mut start) = (None, None, None, None);
-        for word in words {
-            if let Some(row) = KINDS.iter().find(|row| row.word == word) {
-                if kind.replace(row.kind).is_some() {
-                    return Err(wrong("two kinds are given"));
-                }
-            } else if let Some(count) = word.strip_prefix("burst=") {
-                burst = Some(parse_count(count).map_err(|why| format!("burst: {why}"))?);
-            } else if let Some(count) = word.strip_prefix("start=") {
-                start = Some(if count == "0" {
-                    0
-                } else {
-                    parse_count(count).map_err(|why| format!("start: {why}"))?
-                });
-            } else if let Some(word) = word.strip_prefix("name=").filter(|word| !word.is_empty()) {
-                name = Some(word);
-            } else {
-                return Err(wrong(&format!("`{word}` is not known")));
-            }
-        }
-        let kind = kind.unwrap_or(Kind::Bucket);
-        if kind != Kind::Bucket && (burst.is_some() || start.is_some()) {
-            return Err("only a bucket has burst and start".to_owned());
-        }
-        let usual = match (kind, counts) {
-            (Kind::Bucket, Counts::Requests) => Cost::ONE,
-            (Kind::Bucket | Kind::Window | Kind::Fixed, _) => Cost(rate.count),
-        };
-        let burst = burst.and_then(Cost::new).unwrap_or(usual);
-        Ok(Self {
-            name: name.unwrap_or(kind.row().word).into(),
-            counts,
-            rate,
-            kind,
-            burst,
-            start: start.unwrap_or(burst.get()),
-            anchor: Anchor::Epoch,
-            guard: None,
-            leaves: Leaves::Send,
-            per: None,
-        })
+/// A span in one unit that holds it exactly, so that it can be read again.
+pub(super) fn written(span: Duration) -> String {
+    let nanos = span.as_nanos();
+    if nanos == 0 {
+        return "0s".to_owned();
     }
+    let units = [
+        (3_600_000_000_000, "h"),
+        (60_000_000_000, "m"),
+        (1_000_000_000, "s"),
+        (1_000_000, "ms"),
+        (1_000, "us"),
+    ];
+    let unit = units.iter().find(|(unit, _)| nanos.is_multiple_of(*unit));
+    let (unit, word) = unit.copied().unwrap_or((1, "ns"));
+    format!("{}{word}", nanos / unit)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_limit_is_read_and_shown_as_written() {
-        for (text, shown) in [
-            ("10/s", "10/s bucket burst=1"),
-            ("requests 600rpm bucket burst=20", "600rpm bucket burst=20"),
-            ("tokens 1000/m", "tokens 1000/m bucket burst=1000"),
-            (
-                "tokens 1000/m burst=10 start=0",
-                "tokens 1000/m bucket burst=10 start=0",
-            ),
-            ("100/10s window", "100/10s window"),
-            ("5/s fixed name=server", "5/s fixed"),
-        ] {
-            assert_eq!(
-                text.parse::<Spec>().map(|spec| spec.to_string()),
-                Ok(shown.to_owned()),
-                "{text}"
-            );
-        }
-        for text in [
-            "",
-            "requests",
-            "window 10/s",
-            "10/s 5/s",
-            "10/s window fixed",
-            "10/s window burst=2",
-            "10/s burst=0",
-            "10/s name=",
-        ] {
-            assert!(text.parse::<Spec>().is_err(), "{text} was taken");
-        }
-    }
 
     #[test]
     fn the_most_in_a_window_is_burst_plus_rate_for_buckets_and_double_for_fixed_windows() {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use super::meter::later;
 use super::{Hold, Level, Limit, NeverFits, Ready, Used};
 use crate::units::{Cost, Rate, Tick, nanos};
 
@@ -11,21 +12,23 @@ use crate::units::{Cost, Rate, Tick, nanos};
 pub struct Window {
     count: u64,
     period: u64,
+    guard: u64,
+    /// What has been sent, in the order of the moments; 24 bytes an entry.
     log: VecDeque<Entry>,
-    /// Number of the first entry of the log since the run began.
-    first: u64,
     /// Sum over the log. Wider than a cost: a server may report any usage, and more than once.
     total: u128,
+    /// Sum of what is on its way: it counts as "now".
+    flying: u128,
+    /// Number of the last entry of the log; zero is none.
+    numbered: u64,
     last: Tick,
-    /// The latest moment that any entry was taken or left at.
-    latest: Tick,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
+    at: Tick,
+    number: u64,
     cost: u64,
-    /// When it left; `None` while it is on its way: it counts as "now".
-    at: Option<Tick>,
 }
 
 impl Window {
@@ -34,109 +37,150 @@ impl Window {
     pub fn new(rate: &Rate, guard: Duration) -> Self {
         Self {
             count: rate.count.get(),
-            period: nanos(rate.period).saturating_add(nanos(guard)),
+            period: nanos(rate.period),
+            guard: nanos(guard),
             log: VecDeque::new(),
-            first: 0,
             total: 0,
+            flying: 0,
+            numbered: 0,
             last: Tick::ZERO,
-            latest: Tick::ZERO,
         }
     }
 
-    /// The moment from which an entry of `at` no longer counts.
+    /// The moment from which what was sent at `at` no longer counts.
     fn gone(&self, at: Tick) -> Tick {
-        Tick(at.0.saturating_add(self.period))
+        let left = at.0.saturating_add(self.period);
+        Tick(left.saturating_add(self.guard))
+    }
+
+    /// How what is sent at `at` stands in the log. Above the count a part stands in each following period;
+    /// of those only the last whole one and the rest are kept, as nothing else fits until they have left.
+    fn parts(&self, at: Tick, units: u128) -> [(Tick, u128); 2] {
+        let count = u128::from(self.count);
+        if units <= count {
+            return [(at, 0), (at, units)];
+        }
+        let whole = (units - 1) / count;
+        let after = |periods: u128| later(at, periods.saturating_mul(self.period.into()));
+        let rest = units - whole * count;
+        [(after(whole - 1), count), (after(whole), rest)]
+    }
+
+    /// The first moment from `from` on at which at most `room` is inside, with `flying` sent at `from`.
+    fn opens(&self, from: Tick, flying: u128, room: u128) -> Tick {
+        let mut inside = self.total + flying;
+        let mut at = from;
+        if inside <= room {
+            return at;
+        }
+        let mut log = self.log.iter().peekable();
+        let mut parts = self.parts(from, flying).into_iter().peekable();
+        while inside > room {
+            let part = parts.peek().map_or(Tick(u64::MAX), |(sent, _)| *sent);
+            let next = log.next_if(|entry| entry.at <= part);
+            let next = next.map(|entry| (entry.at, u128::from(entry.cost)));
+            let Some((sent, cost)) = next.or_else(|| parts.next()) else {
+                break;
+            };
+            if cost > 0 {
+                at = at.max(self.gone(sent));
+            }
+            inside -= cost;
+        }
+        at
+    }
+
+    fn ready_with(&self, from: Tick, flying: u128, cost: Cost) -> Ready {
+        let Some(room) = self.count.checked_sub(cost.get()) else {
+            return Ready::Never(NeverFits {
+                asked: cost.get(),
+                capacity: self.count,
+            });
+        };
+        Ready::At(self.opens(from.max(self.last), flying, room.into()))
     }
 }
 
 impl Limit for Window {
     fn ready(&self, from: Tick, cost: Cost) -> Ready {
-        if cost.get() > self.count {
-            return Ready::Never(NeverFits {
-                asked: cost.get(),
-                capacity: self.count,
-            });
-        }
-        let from = from.max(self.last);
-        let mut inside = self.total;
-        let mut at = from;
-        for entry in &self.log {
-            // Two sends may leave in another order than they were granted in: the later one counts for both.
-            let gone = self.gone(entry.at.unwrap_or(from));
-            if gone > at {
-                if inside + u128::from(cost.get()) <= u128::from(self.count) {
-                    break;
-                }
-                at = gone;
-            }
-            inside -= u128::from(entry.cost);
-        }
-        Ready::At(at)
+        self.ready_with(from, self.flying, cost)
     }
 
-    /// Full again when the last entry has left; one on its way leaves now.
     fn ready_after(&self, from: Tick, taken: Cost, cost: Cost) -> Ready {
-        let mut other = self.clone();
-        other.take(from, taken);
-        other.ready(from, cost)
+        self.ready_with(from, self.flying + u128::from(taken.get()), cost)
     }
 
-    fn earliest(&self, from: Tick, _total: u128) -> Tick {
-        from
+    /// Each unit goes one period after the one that is `count` before it.
+    fn earliest(&self, from: Tick, total: u128) -> Tick {
+        let from = from.max(self.last);
+        let (before, count) = (total.saturating_sub(1), u128::from(self.count));
+        let room = count - 1 - before % count;
+        let first = self.opens(from, self.flying, room);
+        let kept = u128::from(self.period) + u128::from(self.guard);
+        later(first, (before / count).saturating_mul(kept))
     }
 
     fn fresh_at(&self) -> Option<Tick> {
-        None
+        let last_gone = self.log.back().map(|entry| self.gone(entry.at));
+        (self.flying == 0).then_some(last_gone.unwrap_or(self.last).max(self.last))
     }
 
+    /// Full again when the last entry has left; one on its way leaves now.
     fn level(&mut self, at: Tick) -> Level {
         let at = self.forget(at);
-        let full_at = match self.log.back() {
-            Some(entry) if self.total > 0 => self.gone(entry.at.map_or(at, |_| self.latest)),
-            Some(_) | None => at,
-        };
+        let inside = self.total + self.flying;
+        let [_, (flies_until, flying)] = self.parts(at, self.flying);
+        let flown = (flying > 0).then(|| self.gone(flies_until));
+        let left = self.log.back().map(|entry| self.gone(entry.at));
         Level {
-            remaining: u64::try_from(self.total)
-                .map_or(0, |total| self.count.saturating_sub(total)),
-            full_at: Some(full_at),
+            remaining: u64::try_from(inside).map_or(0, |inside| self.count.saturating_sub(inside)),
+            full_at: Some(flown.max(left).unwrap_or(at)),
         }
     }
 
     fn take(&mut self, at: Tick, cost: Cost) -> Hold {
         let at = self.forget(at);
-        self.latest = self.latest.max(at);
-        let entry = self.first + self.log.len() as u64;
-        self.log.push_back(Entry {
-            cost: cost.get(),
-            at: None,
-        });
-        self.total += u128::from(cost.get());
-        Hold { at, cost, entry }
+        self.flying += u128::from(cost.get());
+        Hold { at, cost, entry: 0 }
     }
 
     fn moved(&mut self, hold: &mut Hold, at: Tick) {
-        hold.at = hold.at.max(at);
-        let left_at = hold.at;
-        self.latest = self.latest.max(left_at);
-        if let Some(entry) = self.entry(hold.entry) {
-            entry.at = Some(left_at);
+        let before = hold.at;
+        hold.at = before.max(at);
+        let cost = hold.cost.get();
+        if hold.entry == 0 {
+            self.flying = self.flying.saturating_sub(cost.into());
+            self.numbered += 1;
+            hold.entry = self.numbered;
+            self.insert(hold.at, hold.entry, cost);
+        } else if self.remove(before, hold.entry, cost) {
+            self.insert(hold.at, hold.entry, cost);
         }
     }
 
-    /// An entry that has left the window stays as it is: nothing goes into a later one.
+    fn keep_guard(&mut self, guard: Duration) {
+        self.guard = nanos(guard);
+    }
+
+    /// What has left the window stays as it was: nothing goes into a later one.
     fn settle(&mut self, hold: Hold, _at: Tick, used: Used) {
-        let Some(entry) = self.entry(hold.entry) else {
-            return;
-        };
-        let before = entry.cost;
-        entry.at = entry.at.or(Some(hold.at));
-        entry.cost = match used {
-            Used::NeverSent => 0,
-            Used::Known(used) => used,
-            Used::Unknown => before,
-        };
-        let after = entry.cost;
-        self.total = self.total + u128::from(after) - u128::from(before);
+        let mut hold = hold;
+        if hold.entry == 0 {
+            // It ended before it was seen to leave.
+            let left_at = hold.at;
+            self.moved(&mut hold, left_at);
+        }
+        let taken = hold.cost.get();
+        let used = used.of(taken);
+        if used > taken {
+            let [_, (at, _)] = self.parts(hold.at, taken.into());
+            if let Some(place) = self.place(at, hold.entry) {
+                self.log[place].cost += used - taken;
+                self.total += u128::from(used - taken);
+            }
+        } else if used < taken && self.remove(hold.at, hold.entry, taken) {
+            self.insert(hold.at, hold.entry, used);
+        }
     }
 }
 
@@ -146,19 +190,45 @@ impl Window {
         let at = at.max(self.last);
         self.last = at;
         while let Some(entry) = self.log.front() {
-            if entry.at.is_none_or(|sent| self.gone(sent) > at) {
+            if self.gone(entry.at) > at {
                 break;
             }
             self.total -= u128::from(entry.cost);
-            self.first += 1;
             self.log.pop_front();
         }
         at
     }
 
-    fn entry(&mut self, number: u64) -> Option<&mut Entry> {
-        let place = number.checked_sub(self.first)?;
-        self.log.get_mut(usize::try_from(place).ok()?)
+    /// Writes down what was sent at `at`. Sends that overtake each other are few and near the end.
+    fn insert(&mut self, at: Tick, number: u64, units: u64) {
+        for (at, cost) in self.parts(at, units.into()) {
+            let cost = u64::try_from(cost).expect("a part is not above the whole");
+            if cost == 0 {
+                continue;
+            }
+            let later = self.log.iter().rev();
+            let later = later.take_while(|entry| (entry.at, entry.number) > (at, number));
+            let place = self.log.len() - later.count();
+            self.log.insert(place, Entry { at, number, cost });
+            self.total += u128::from(cost);
+        }
+    }
+
+    /// Strikes out what was sent at `at`, as far as it has not left; says whether anything was left of it.
+    fn remove(&mut self, at: Tick, number: u64, units: u64) -> bool {
+        let places = self.parts(at, units.into()).map(|(at, _)| {
+            let entry = self.log.remove(self.place(at, number)?)?;
+            self.total -= u128::from(entry.cost);
+            Some(entry)
+        });
+        places.iter().any(Option::is_some)
+    }
+
+    fn place(&self, at: Tick, number: u64) -> Option<usize> {
+        let key = (at, number);
+        self.log
+            .binary_search_by_key(&key, |entry| (entry.at, entry.number))
+            .ok()
     }
 }
 
@@ -255,6 +325,7 @@ mod tests {
             Ready::At(Tick(2 * SECOND))
         );
     }
+
     #[test]
     fn usage_beyond_every_number_leaves_the_window_like_any_other() {
         let mut limit = window(9);

@@ -282,13 +282,13 @@ impl Seen<'_> {
                 "the token quota chose this rate: {name} was used up at {} a try",
                 three_digits(self.summary.stretch.units.of(counts))
             ),
-            Some((Counts::Requests, Kind::Window)) => {
+            Some((Counts::Requests, Kind::Window | Kind::Counter)) => {
                 format!("the sliding window chose this rate: {name} was full")
             }
             Some((Counts::Requests, Kind::Fixed)) => {
                 format!("the fixed window chose this rate: {name} was full")
             }
-            Some((Counts::Requests, Kind::Bucket)) | None => {
+            Some((Counts::Requests, Kind::Bucket | Kind::Leaky)) | None => {
                 format!("the request limit chose this rate: {name} was used up")
             }
         };

@@ -256,7 +256,7 @@ mod tests {
             ("latency=-1ms", "write a time"),
             ("latency=1s,latency=2s", "twice"),
             ("limit=ten", "N/DUR"),
-            ("limit=10/s sliding", "bucket|window|fixed"),
+            ("limit=10/s sliding", "window-counter|fixed"),
             ("slots=0", "whole number from 1"),
             ("tokens=1.5", "whole number from 1"),
             ("fail=503", "STATUS:N%"),

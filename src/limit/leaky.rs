@@ -1,0 +1,96 @@
+//! Leaky bucket as a meter (GCRA): one moment is the whole state. Floor 3: rules.
+
+use super::meter::Meter;
+use super::{Hold, Level, Limit, Ready, Used};
+use crate::units::{Cost, Rate, Tick};
+
+/// The generic cell rate algorithm (ITU-T I.371): equal to a token bucket in every answer. A cost that
+/// comes before its theoretical arrival by more than the burst waits.
+#[derive(Debug, Clone)]
+pub struct Leaky {
+    meter: Meter,
+    /// The theoretical arrival: the moment from which on everything fits, in nanoseconds × count. In whole
+    /// nanoseconds each take would lose a remainder.
+    arrival: i128,
+    last: Tick,
+    /// Takes that are not settled: each may still become debt.
+    open: u64,
+}
+
+impl Leaky {
+    /// A meter that drains with `rate`, overflows at `burst` units and has room for `start` of them now.
+    pub fn new(rate: &Rate, burst: Cost, start: u64) -> Self {
+        let meter = Meter::new(rate, burst);
+        Self {
+            arrival: meter.full() - meter.units(start).min(meter.full()),
+            meter,
+            last: Tick::ZERO,
+            open: 0,
+        }
+    }
+
+    /// What fits at `at`, which is not before the last moment; below zero is debt.
+    fn room_at(&self, at: Tick) -> i128 {
+        let early = self.arrival.saturating_sub(self.meter.flow(at.0)).max(0);
+        self.meter.full().saturating_sub(early)
+    }
+
+    /// The arrival that follows on so much, given at `at`.
+    fn push(&mut self, at: Tick, amount: i128) {
+        let from = self.arrival.max(self.meter.flow(at.0));
+        self.arrival = from.saturating_add(amount);
+    }
+}
+
+impl Limit for Leaky {
+    fn ready(&self, from: Tick, cost: Cost) -> Ready {
+        let from = from.max(self.last);
+        self.meter.ready(self.room_at(from), from, cost)
+    }
+
+    fn ready_after(&self, from: Tick, taken: Cost, cost: Cost) -> Ready {
+        let from = from.max(self.last);
+        let room = self.room_at(from);
+        let room = room.saturating_sub(self.meter.units(taken.get()));
+        self.meter.ready(room, from, cost)
+    }
+
+    fn earliest(&self, from: Tick, total: u128) -> Tick {
+        let from = from.max(self.last);
+        self.meter.earliest(self.room_at(from), from, total)
+    }
+
+    fn fresh_at(&self) -> Option<Tick> {
+        let room = self.room_at(self.last);
+        let full_at = self.meter.reaches(room, self.last, self.meter.full());
+        (self.open == 0).then_some(full_at)
+    }
+
+    fn level(&mut self, at: Tick) -> Level {
+        let at = at.max(self.last);
+        self.meter.shown(self.room_at(at), at)
+    }
+
+    fn take(&mut self, at: Tick, cost: Cost) -> Hold {
+        let at = at.max(self.last);
+        self.push(at, self.meter.units(cost.get()));
+        self.last = at;
+        self.open += 1;
+        Hold { at, cost, entry: 0 }
+    }
+
+    /// Usage above what was taken is owed down to minus the burst; what lies below is forgiven.
+    fn settle(&mut self, hold: Hold, at: Tick, used: Used) {
+        self.open = self.open.saturating_sub(1);
+        let taken = hold.cost.get();
+        let used = used.of(taken);
+        if used <= taken {
+            let back = self.meter.units(taken - used);
+            self.arrival = self.arrival.saturating_sub(back);
+        } else {
+            let at = at.max(self.last);
+            let over = self.meter.owed(self.room_at(at), used - taken);
+            self.push(at, over);
+        }
+    }
+}
