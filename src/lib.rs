@@ -2,9 +2,10 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-// Floor 1, words: quantities, problems and chance.
+// Floor 1, words: quantities, problems, chance and JSON in place.
 pub mod dice;
 pub mod error;
+pub mod json;
 pub mod units;
 
 // Floor 2, records: what is read and what became of it.
@@ -19,6 +20,7 @@ pub mod metrics;
 pub mod model;
 pub mod quota;
 pub mod retry;
+pub mod usage;
 
 // Floor 4, doors: what touches the world.
 pub mod client;

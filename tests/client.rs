@@ -14,8 +14,9 @@ use shaper::client::{Client, ClientSpec, Via};
 use shaper::clock::Clock;
 use shaper::engine::{Event, Grant, Ticket};
 use shaper::job::{Job, Origin, Place, Target};
-use shaper::outcome::{Failure, FailureKind, Head, Reached, Reply};
+use shaper::outcome::{Failure, FailureKind, Head, Reached, Reply, Usage};
 use shaper::units::Tick;
+use shaper::usage::UsageRule;
 use url::Url;
 
 /// What the server does when it has answered.
@@ -165,6 +166,31 @@ async fn an_answer_is_told_from_send_to_last_byte() {
     assert_eq!(head.status, 200);
     assert_eq!(head.headers.get_all("x-a").iter().count(), 2);
     assert_eq!(told.body(), "hi");
+}
+
+#[tokio::test]
+async fn a_success_says_what_was_used_and_nothing_else_does() {
+    const SUCCESS: &str =
+        "HTTP/1.1 201 Created\r\ncontent-length: 28\r\n\r\n{\"usage\":{\"total_tokens\":5}}";
+    const FAILURE: &str =
+        "HTTP/1.1 500 Oh\r\ncontent-length: 28\r\n\r\n{\"usage\":{\"total_tokens\":5}}";
+    let at = UsageRule::At("/usage/total_tokens".parse().unwrap());
+    let five = Some(Usage::of(5));
+    for (answer, usage, used) in [
+        (&[SUCCESS], UsageRule::Found, five),
+        (&[SUCCESS], at, five),
+        (&[SUCCESS], UsageRule::Ignored, None),
+        (&[FAILURE], UsageRule::Found, None),
+    ] {
+        let (address, _requests) = serve(answer, Then::Stay);
+        let client = Client::new(ClientSpec {
+            usage: usage.clone(),
+            via: Via::Mock(address),
+            ..ClientSpec::default()
+        });
+        let told = send(&client.unwrap(), &job(Method::GET, "http://h.test/"), LONG).await;
+        assert_eq!(told.end.unwrap().used, used, "{usage:?} of {answer:?}");
+    }
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ use std::time::Duration;
 use http::{Method, StatusCode};
 use shaper::drive::simulated::{self, Seen, Simulation};
 use shaper::engine::{Action, End, Engine, Event, Grant, Rules};
+use shaper::estimate::Estimator;
 use shaper::job::{Job, Origin, Place, Target, Units, UnitsFrom};
 use shaper::limit::{Counts, Spec};
 use shaper::metrics::{Owner, Part, Summary};
@@ -129,7 +130,7 @@ fn the_articles_three_valves_hold_at_once() {
     ];
     let mut source = source::open(&source::Spec {
         inputs: vec![Input::File("fixtures/articles.jsonl".into())],
-        units: UnitsRule::Reserve,
+        units: UnitsRule::Reserve(Estimator::Chars),
         ..source::Spec::default()
     })
     .unwrap();

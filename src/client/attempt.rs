@@ -9,6 +9,7 @@ use crate::clock::Clock;
 use crate::engine::{Event, Grant, Ticket};
 use crate::outcome::{Failure, FailureKind, Head, Reached, Reply};
 use crate::units::{Tick, show_span};
+use crate::usage::UsageRule;
 
 /// A body whose length is announced gets its memory at once, up to this: an announcement costs a server
 /// nothing.
@@ -20,6 +21,7 @@ pub(super) struct Attempt {
     pub(super) host: String,
     pub(super) read_timeout: Option<Duration>,
     pub(super) max_body: u64,
+    pub(super) usage: UsageRule,
     pub(super) grant: Grant,
     pub(super) clock: Clock,
     pub(super) tell: UnboundedSender<Event>,
@@ -76,10 +78,15 @@ impl Attempt {
         };
         self.tell(Event::Answered(self.ticket, Box::new(head.clone())));
         let body = self.read(response, head.at).await?;
+        let used = if head.status.is_success() {
+            self.usage.read(&body)
+        } else {
+            None
+        };
         Ok(Reply {
             head,
             body: body.into(),
-            used: None,
+            used,
         })
     }
 

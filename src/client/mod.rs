@@ -20,6 +20,7 @@ use crate::engine::{Event, Grant, Ticket};
 use crate::error::Problem;
 use crate::job::{Headers, Job};
 use crate::outcome::{Failure, FailureKind, Reached};
+use crate::usage::UsageRule;
 use attempt::Attempt;
 
 /// How requests are sent.
@@ -35,6 +36,8 @@ pub struct ClientSpec {
     pub via: Via,
     /// Sent as `user-agent`, unless a job has its own.
     pub user_agent: String,
+    /// What of a whole answer with a status of success (2xx) says how much was used.
+    pub usage: UsageRule,
 }
 
 impl Default for ClientSpec {
@@ -45,6 +48,7 @@ impl Default for ClientSpec {
             max_body: 64 << 20,
             via: Via::Direct,
             user_agent: concat!("shaper/", env!("CARGO_PKG_VERSION")).to_owned(),
+            usage: UsageRule::Ignored,
         }
     }
 }
@@ -113,6 +117,7 @@ impl Client {
             host,
             read_timeout: self.spec.read_timeout,
             max_body: self.spec.max_body,
+            usage: self.spec.usage.clone(),
             grant,
             clock,
             tell,

@@ -20,7 +20,8 @@ use crate::clock::Clock;
 use crate::drive::live::{Live, Notes};
 use crate::engine::{End, LookAhead, Rules, Signal};
 use crate::error::{Exit, Problem};
-use crate::limit::{Counts, Guard, Setting, Spec};
+use crate::estimate::Estimator;
+use crate::limit::{Counts, Guard, Setting, Spec, keys_of};
 use crate::metrics::littles::Setup;
 use crate::metrics::{Owner, Summary};
 use crate::mock::{self, Mock};
@@ -98,10 +99,11 @@ fn open_input(args: &RunArgs, limits: &[Spec]) -> Result<Input, Problem> {
         body: args.http.data.clone().map(Into::into),
         limit_jobs: args.input.limit_jobs.map(Cost::get),
         units: if counted {
-            UnitsRule::Reserve
+            UnitsRule::Reserve(Estimator::default())
         } else {
             UnitsRule::Ignored
         },
+        per: keys_of(limits),
     };
     if args.input.strict {
         spec = source::check_strict(spec)?;

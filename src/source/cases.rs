@@ -10,6 +10,8 @@ use proptest::prelude::*;
 use url::Url;
 
 use super::*;
+use crate::estimate::Estimator;
+use crate::limit::KeyBy;
 
 /// What a test compares: the line and the wire form of its URL, or what is wrong with it.
 type Seen = Vec<(u64, String)>;
@@ -205,7 +207,7 @@ fn nesting_has_no_limit_and_reaches_the_server_as_written() {
     let deep = "[".repeat(100_000) + &"]".repeat(100_000);
     for field in ["body", "meta", "colour"] {
         let mut spec = text(with(&format!("\"{field}\":{deep}")) + "{\"url\":\"http://h/after\"}");
-        spec.units = UnitsRule::Reserve;
+        spec.units = UnitsRule::Reserve(Estimator::Chars);
         spec.body = Some(Bytes::from_static(b"x"));
         assert_eq!(seen(&spec), want([(1, "/"), (2, "/after")]), "{field}");
     }
@@ -406,21 +408,29 @@ fn a_line_is_refused_with_the_byte_at_which_it_went_wrong() {
 fn units_are_whole_numbers_and_zero_is_one() {
     let units = |fields: &str| {
         let mut spec = text(with(fields));
-        spec.units = UnitsRule::Reserve;
+        spec.units = UnitsRule::Reserve(Estimator::Chars);
         let units = jobs(&spec)[0].units.unwrap();
-        (units.reserve(), units.source)
+        (units.input, units.output, units.source)
     };
-    assert_eq!(units("\"tokens\":0"), (0, UnitsFrom::Job));
-    assert_eq!(units("\"weight\":5000"), (5000, UnitsFrom::Job));
-    assert_eq!(
-        units("\"input_tokens\":3,\"output_tokens\":4"),
-        (7, UnitsFrom::Job)
-    );
-    assert_eq!(units("\"body\":\"abcde\""), (2, UnitsFrom::Estimate));
-    assert_eq!(
-        units("\"body\":{\"max_tokens\":9,\"q\":\"abcd\"}"),
-        (10, UnitsFrom::Estimate)
-    );
+    let body = "\"body\":{\"max_tokens\":9,\"q\":\"abcd\"}";
+    for (fields, input, output) in [
+        ("\"tokens\":0", 0, 0),
+        ("\"weight\":5000", 5000, 0),
+        ("\"input_tokens\":3,\"output_tokens\":4", 3, 4),
+        ("\"input_tokens\":0,\"output_tokens\":0", 0, 0),
+        ("\"output_tokens\":4", 0, 4),
+        (&format!("\"input_tokens\":3,{body}"), 3, 0),
+        (&format!("\"tokens\":20,{body}"), 11, 9),
+        (&format!("\"tokens\":5,{body}"), 0, 5),
+        (&format!("\"tokens\":20,\"input_tokens\":5,{body}"), 5, 15),
+        (&format!("\"tokens\":20,\"output_tokens\":5,{body}"), 15, 5),
+        ("\"tokens\":20,\"input_tokens\":30", 20, 0),
+        ("\"tokens\":20,\"output_tokens\":30", 0, 20),
+    ] {
+        assert_eq!(units(fields), (input, output, UnitsFrom::Job), "{fields}");
+    }
+    assert_eq!(units("\"body\":\"abcde\""), (2, 0, UnitsFrom::Estimate));
+    assert_eq!(units(body), (1, 9, UnitsFrom::Estimate));
     for wrong in ["-1", "1.5", "1e3", "\"7\"", "true", "18446744073709551616"] {
         let what = bad(with(&format!("\"tokens\":{wrong}"))).what;
         assert_eq!(what, "\"tokens\" must be a whole number from 0", "{wrong}");
@@ -429,16 +439,61 @@ fn units_are_whole_numbers_and_zero_is_one() {
 }
 
 #[test]
+fn a_whole_is_parted_by_what_its_body_asks_for() {
+    let mut spec = case("41-usage.jsonl");
+    spec.units = UnitsRule::Reserve(Estimator::Chars);
+    let parts = jobs(&spec)
+        .into_iter()
+        .map(|job| (job.units.unwrap().input, job.units.unwrap().output));
+    assert_eq!(parts.collect::<Vec<_>>(), [(10, 90); 20]);
+}
+
+#[test]
+fn each_job_has_its_keys_and_a_field_for_one_is_not_unknown() {
+    let line = with("\"tenant\":\"t\",\"headers\":{\"authorization\":\"canary\"},\"metod\":1");
+    let mut spec = text(line + "{\"url\":\"http://h:81/\",\"headers\":{\"x-a\":\"own\"}}\n");
+    let header = |name: &'static str| KeyBy::Header(name.into());
+    spec.per = vec![
+        KeyBy::Field("tenant".into()),
+        KeyBy::Host,
+        header("x-a"),
+        header("authorization"),
+    ];
+    let pair = ("x-a".parse().unwrap(), "line".parse().unwrap());
+    spec.headers.0.push(pair);
+    let keys: Vec<Vec<String>> = jobs(&spec)
+        .iter()
+        .map(|job| job.keys.iter().map(ToString::to_string).collect())
+        .collect();
+    assert_eq!(keys, [["t", "h", "line", "key 1"], ["", "h:81", "own", ""]]);
+    let mut source = open(&spec).unwrap();
+    source.next();
+    let notices = source.notices();
+    assert!(
+        notices.len() == 1 && notices[0].contains("metod"),
+        "{notices:?}"
+    );
+}
+
+#[test]
+fn a_url_of_a_list_has_no_fields() {
+    let mut spec = text("http://h/a\n");
+    spec.per = vec![KeyBy::Field("/body/model".into()), KeyBy::Host];
+    let keys = jobs(&spec).remove(0).keys;
+    assert_eq!([&*keys[0], &*keys[1]], ["", "h"]);
+}
+
+#[test]
 fn a_first_job_with_nothing_to_estimate_is_a_usage_problem() {
     let mut spec = case("05-noeol.urls");
-    spec.units = UnitsRule::Reserve;
+    spec.units = UnitsRule::Reserve(Estimator::Chars);
     let mut source = open(&spec).unwrap();
     let problem = source.next().unwrap().unwrap_err();
     assert_eq!(problem.exit, Exit::Usage);
     assert!(problem.mend.contains("\"tokens\""), "{problem}");
     assert!(source.next().is_none());
     let mut later = text(with("\"tokens\":1") + "{\"url\":\"http://h/\"}");
-    later.units = UnitsRule::Reserve;
+    later.units = UnitsRule::Reserve(Estimator::Chars);
     assert_eq!(jobs(&later)[1].units.unwrap().reserve(), 0);
 }
 

@@ -36,6 +36,15 @@ pub(super) enum Content {
     Other,
 }
 
+/// The units that a line says its job takes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct SaidUnits {
+    /// Input and output together.
+    pub(super) whole: Option<u64>,
+    pub(super) input: Option<u64>,
+    pub(super) output: Option<u64>,
+}
+
 /// What a line says; what it leaves open is `None`.
 #[derive(Debug)]
 pub(super) struct Draft<'a> {
@@ -46,8 +55,10 @@ pub(super) struct Draft<'a> {
     pub(super) headers: Headers,
     pub(super) body: Option<Bytes>,
     pub(super) content: Content,
-    pub(super) units: Option<u64>,
+    pub(super) units: SaidUnits,
     pub(super) meta: Option<Box<RawValue>>,
+    /// All fields of the line as they stand there; a list of URLs has none.
+    pub(super) fields: Vec<(Cow<'a, str>, &'a RawValue)>,
 }
 
 impl<'a> Draft<'a> {
@@ -60,8 +71,9 @@ impl<'a> Draft<'a> {
             headers: Headers::default(),
             body: None,
             content: Content::Other,
-            units: None,
+            units: SaidUnits::default(),
             meta: None,
+            fields: Vec::new(),
         }
     }
 }

@@ -3,17 +3,11 @@
 use std::hash::Hasher;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
-use http::{HeaderName, Method};
+use http::Method;
 use siphasher::sip::SipHasher24;
 
+use super::secret::is_credential;
 use crate::job::{Headers, JobHash};
-
-/// Headers whose values are credentials: a job keeps its hash when its key is changed.
-fn is_credential(name: &HeaderName) -> bool {
-    [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE].contains(name)
-        || ["x-api-key", "api-key"].contains(&name.as_str())
-}
 
 /// See [`JobHash`]: the keys and the order of the parts are fixed, for results are matched by it.
 pub(super) fn of_job(method: &Method, url: &str, body: Option<&Bytes>, own: &Headers) -> JobHash {
@@ -24,7 +18,11 @@ pub(super) fn of_job(method: &Method, url: &str, body: Option<&Bytes>, own: &Hea
         Some(body) => part(&mut hasher, body),
         None => hasher.write(&u64::MAX.to_le_bytes()),
     }
-    for (name, value) in own.0.iter().filter(|(name, _)| !is_credential(name)) {
+    let plain = own
+        .0
+        .iter()
+        .filter(|(name, _)| !is_credential(name.as_str()));
+    for (name, value) in plain {
         part(&mut hasher, name.as_str().as_bytes());
         part(&mut hasher, value.as_bytes());
     }
@@ -46,7 +44,7 @@ fn part(hasher: &mut SipHasher24, bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
+    use http::{HeaderName, HeaderValue};
 
     use super::*;
 

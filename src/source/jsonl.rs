@@ -11,10 +11,10 @@ use http::{HeaderName, HeaderValue, Method};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use super::draft::{Content, Draft, Fault};
+use super::draft::{Content, Draft, Fault, SaidUnits};
 use super::lines::LineEnd;
-use super::members::Members;
 use crate::job::Headers;
+use crate::json::Members;
 
 /// The fields of a job.
 pub(super) const FIELDS: [&str; 14] = [
@@ -72,6 +72,10 @@ pub(super) fn read<'a>(
         )),
         None => context.draft(&fields, folder),
     };
+    let draft = draft.map(|draft| Draft {
+        fields: members,
+        ..draft
+    });
     (id, draft)
 }
 
@@ -176,6 +180,7 @@ impl<'a> Context<'a> {
             content,
             units,
             meta,
+            fields: Vec::new(),
         })
     }
 
@@ -267,14 +272,12 @@ impl<'a> Context<'a> {
         Ok(headers)
     }
 
-    /// `tokens` goes before the sum of `input_tokens` and `output_tokens`, of which one may be left out.
-    fn units(&self, fields: &Fields<'a>) -> Result<Option<u64>, Fault> {
-        let whole = self.count("tokens", fields.tokens)?;
-        let input = self.count("input_tokens", fields.input_tokens)?;
-        let output = self.count("output_tokens", fields.output_tokens)?;
-        let sum = (input.is_some() || output.is_some())
-            .then(|| input.unwrap_or(0).saturating_add(output.unwrap_or(0)));
-        Ok(whole.or(sum))
+    fn units(&self, fields: &Fields<'a>) -> Result<SaidUnits, Fault> {
+        Ok(SaidUnits {
+            whole: self.count("tokens", fields.tokens)?,
+            input: self.count("input_tokens", fields.input_tokens)?,
+            output: self.count("output_tokens", fields.output_tokens)?,
+        })
     }
 
     fn count(&self, name: &str, field: Option<&'a RawValue>) -> Result<Option<u64>, Fault> {

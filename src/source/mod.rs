@@ -7,10 +7,12 @@ mod draft;
 mod hash;
 mod ids;
 mod jsonl;
+mod keys;
 mod lines;
-mod members;
 mod reader;
 mod rules;
+mod secret;
+mod shown;
 mod spec;
 mod strict;
 mod target;
@@ -203,7 +205,11 @@ impl Source {
             1 => format!("line {}", raw.number),
             _ => place.to_string(),
         };
-        let mut unknown = |field: &str| self.unknown.meet(field, &jsonl::FIELDS, shown);
+        let mut unknown = |field: &str| {
+            if !self.rules.keys.has_field(field) {
+                self.unknown.meet(field, &jsonl::FIELDS, shown);
+            }
+        };
         let (id, draft) = read(&raw, format, &current.folder, &mut unknown);
         let job = draft
             .and_then(|draft| self.rules.job(place.clone(), id.clone(), draft))

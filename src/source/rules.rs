@@ -7,13 +7,14 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method};
 use url::{Position, Url};
 
-use super::draft::{Content, Draft, Fault};
+use super::draft::{Content, Draft, Fault, SaidUnits};
 use super::hash;
+use super::keys::KeyTable;
 use super::spec::{Spec, UnitsRule};
 use super::target::{self, Base, NoTarget};
 use crate::error::Problem;
-use crate::estimate;
-use crate::job::{Headers, Job, Keys, Origin, Place, Target, Units, UnitsFrom};
+use crate::estimate::Estimate;
+use crate::job::{Headers, Job, Origin, Place, Target, Units, UnitsFrom};
 use crate::units::Cost;
 
 /// What the command line adds to every line.
@@ -23,13 +24,14 @@ pub(super) struct Rules {
     method: Option<Method>,
     body: Option<Bytes>,
     units: UnitsRule,
+    pub(super) keys: KeyTable,
     /// What the job before made of its URL: many inputs have one URL for all, and nearly all have few
     /// origins. Reading a URL takes longer than reading the rest of a small job.
     last: Option<(Box<str>, Target, Origin)>,
 }
 
 impl Rules {
-    /// A usage problem if the base URL is no `http` or `https` URL.
+    /// A usage problem if the base URL is no `http` or `https` URL, or a key is none.
     pub(super) fn new(spec: &Spec) -> Result<Self, Problem> {
         let base = spec.base_url.clone().map(|url| {
             let shown = url.scheme().to_owned();
@@ -47,6 +49,7 @@ impl Rules {
             method: spec.method.clone(),
             body: spec.body.clone(),
             units: spec.units,
+            keys: KeyTable::new(&spec.per)?,
             last: None,
         })
     }
@@ -70,11 +73,12 @@ impl Rules {
         let method = draft.method.or_else(|| self.method.clone());
         let method = method.unwrap_or(by_body);
         let hash = hash::of_job(&method, &target.written, body.as_ref(), &draft.headers);
+        let headers = self.with_own(draft.headers, draft.content);
         Ok(Job {
             origin,
             units: self.units_of(draft.units, body.as_ref()),
-            keys: Keys::default(),
-            headers: self.with_own(draft.headers, draft.content),
+            keys: self.keys.of(&draft.fields, &target.url, &headers),
+            headers,
             place,
             id,
             method,
@@ -113,18 +117,40 @@ impl Rules {
         Ok((target, origin))
     }
 
-    fn units_of(&self, said: Option<u64>, body: Option<&Bytes>) -> Option<Units> {
-        let (input, source) = match (self.units, said) {
-            (UnitsRule::Ignored, _) => return None,
-            (UnitsRule::Reserve, Some(units)) => (units, UnitsFrom::Job),
-            (UnitsRule::Reserve, None) => (
-                body.map_or(0, |body| estimate::units(body)),
-                UnitsFrom::Estimate,
-            ),
+    fn units_of(&self, said: SaidUnits, body: Option<&Bytes>) -> Option<Units> {
+        let estimator = match self.units {
+            UnitsRule::Ignored => return None,
+            UnitsRule::Reserve(estimator) => estimator,
+        };
+        let body = body.map_or(&[][..], |body| body);
+        let (input, output, source) = match said {
+            SaidUnits {
+                whole: None,
+                input: None,
+                output: None,
+            } => {
+                let Estimate { input, output } = estimator.estimate(body);
+                (input, output, UnitsFrom::Estimate)
+            }
+            SaidUnits {
+                whole: None,
+                input,
+                output,
+            } => (input.unwrap_or(0), output.unwrap_or(0), UnitsFrom::Job),
+            SaidUnits {
+                whole: Some(whole),
+                input,
+                output,
+            } => {
+                let rest = || input.map(|input| whole.saturating_sub(input));
+                let output = output.or_else(rest);
+                let output = output.unwrap_or_else(|| estimator.output(body)).min(whole);
+                (whole - output, output, UnitsFrom::Job)
+            }
         };
         Some(Units {
             input,
-            output: 0,
+            output,
             source,
         })
     }

@@ -11,7 +11,9 @@ use http::Method;
 use url::Url;
 
 use crate::error::Problem;
+use crate::estimate::Estimator;
 use crate::job::Headers;
+use crate::limit::KeyBy;
 
 /// One input of jobs.
 #[derive(Debug, Clone)]
@@ -91,11 +93,13 @@ pub enum UnitsRule {
     /// No limit counts units: jobs have none.
     #[default]
     Ignored,
-    /// Each job has units: its `tokens` (or `weight`), the sum of its `input_tokens` and
-    /// `output_tokens`, or an estimate by [`crate::estimate`].
+    /// Each job has units: what its fields say, else an estimate.
     ///
-    /// A first job with nothing to estimate (no body) is a usage problem; later ones reserve 0.
-    Reserve,
+    /// `tokens` (or `weight`) is the whole of input and output. Of it the output is `output_tokens`, or
+    /// what `input_tokens` leaves, or the most that its body asks for, at most the whole. Without it
+    /// `input_tokens` and `output_tokens` are the parts, and one that is left out is 0. A first job with
+    /// nothing to estimate (no body) is a usage problem; later ones reserve 0.
+    Reserve(Estimator),
 }
 
 /// What to read, and what the command line adds to every job.
@@ -119,6 +123,12 @@ pub struct Spec {
     pub limit_jobs: Option<u64>,
     /// Whether jobs reserve units.
     pub units: UnitsRule,
+    /// What each job has a key of, in this order; see [`crate::limit::keys_of`].
+    ///
+    /// A host is as a `Host` header has it, a header as the job will send it, a field as it stands in the
+    /// line: a string as its text, anything else as written. What is missing or null is empty. What may
+    /// be a credential is `key 1`, `key 2`, and so on. A field that is a key is no unknown field.
+    pub per: Vec<KeyBy>,
 }
 
 /// The inputs that the arguments name: `-` is standard input, and so is no argument at all.

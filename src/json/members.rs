@@ -1,4 +1,4 @@
-//! A JSON object whose values stay as they stand in the text. Floor 4: doors.
+//! A JSON object whose values stay as they stand in the text. Floor 1: words.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 /// The members of an object in their order, values as they stand in the text.
 ///
 /// Raw values are read without recursion, so no depth of nesting can overflow the stack.
-pub(super) struct Members<'a>(pub(super) Vec<(Cow<'a, str>, &'a RawValue)>);
+pub struct Members<'a>(pub Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -38,4 +38,4 @@ impl<'de> Visitor<'de> for Collect {
 
 /// The name of a member: borrowed, unless it has escapes.
 #[derive(Deserialize)]
-struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+pub struct Name<'a>(#[serde(borrow)] pub Cow<'a, str>);

@@ -1,4 +1,4 @@
-//! What a request is likely to cost in LLM tokens, guessed from its body. Floor 3: rules.
+//! The text of a body, and the most output that it asks for. Floor 3: rules.
 
 use serde::de::IgnoredAny;
 
@@ -9,30 +9,42 @@ const OUTPUT_FIELDS: [&[u8]; 3] = [
     b"max_output_tokens",
 ];
 
-/// Bytes of text in one token, roughly, of English in the common encodings.
-const BYTES_PER_TOKEN: u64 = 4;
-
-/// Tokens to reserve for a request: bytes of text / 4, rounded up, and the most that the answer may take.
-///
-/// The text of a JSON object or array is its string values, all levels, as UTF-8 without escapes; keys,
-/// numbers and punctuation are not counted. Any other body is text as a whole. The answer's maximum is
-/// the largest whole number among the top-level fields `max_tokens`, `max_completion_tokens` and
-/// `max_output_tokens`, else 0.
-pub fn units(body: &[u8]) -> u64 {
-    let body = body.trim_ascii();
-    let json = matches!(body.first(), Some(b'{' | b'['))
-        && serde_json::from_slice::<IgnoredAny>(body).is_ok();
-    let (text, output) = if json {
-        tally(body)
-    } else {
-        (body.len() as u64, 0)
-    };
-    text.div_ceil(BYTES_PER_TOKEN).saturating_add(output)
+/// A body as its text is found.
+pub(super) enum Body<'a> {
+    /// A JSON object or array: [`scan`] finds its texts.
+    Json(&'a [u8]),
+    /// Anything else is one text.
+    Text(&'a [u8]),
 }
 
-/// Bytes of string values, and the answer's maximum, of valid JSON. A flat scan: depth costs no stack.
-fn tally(json: &[u8]) -> (u64, u64) {
-    let (mut text, mut output) = (0, 0);
+impl<'a> Body<'a> {
+    /// Blanks around a body are no part of it.
+    pub(super) fn of(bytes: &'a [u8]) -> Self {
+        let body = bytes.trim_ascii();
+        let json = matches!(body.first(), Some(b'{' | b'['))
+            && serde_json::from_slice::<IgnoredAny>(body).is_ok();
+        if json {
+            Self::Json(body)
+        } else {
+            Self::Text(body)
+        }
+    }
+
+    /// The largest whole number among its output fields, else 0.
+    pub(super) fn output(&self) -> u64 {
+        match self {
+            Self::Json(json) => scan(json, |_, _| {}),
+            Self::Text(_) => 0,
+        }
+    }
+}
+
+/// Gives each string value of valid JSON to `each`: as it stands there, with its quotes, and its length in
+/// bytes of UTF-8, without escapes. The largest whole number among its output fields, else 0.
+///
+/// A flat scan: depth costs no stack.
+pub(super) fn scan(json: &[u8], mut each: impl FnMut(&[u8], u64)) -> u64 {
+    let mut output = 0;
     let (mut at, mut depth) = (0, 0);
     while let Some(&byte) = json.get(at) {
         at += 1;
@@ -46,14 +58,14 @@ fn tally(json: &[u8]) -> (u64, u64) {
                         output = output.max(whole_number(value).unwrap_or(0));
                     }
                     Some(_) => {}
-                    None => text += length,
+                    None => each(&json[at - 1..=end], length),
                 }
                 at = end + 1;
             }
             _ => {}
         }
     }
-    (text, output)
+    output
 }
 
 /// Length in UTF-8 of the string that starts at `at`, behind its quote, and where its closing quote stands.
@@ -97,26 +109,29 @@ fn whole_number(value: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn text_is_a_token_for_each_four_bytes_rounded_up() {
-        assert_eq!(units(b""), 0);
-        assert_eq!(units(b"a"), 1);
-        assert_eq!(units(b"abcd"), 1);
-        assert_eq!(units(b"abcde"), 2);
+    /// Bytes of text, and the answer's maximum.
+    fn tally(body: impl AsRef<[u8]>) -> (u64, u64) {
+        match Body::of(body.as_ref()) {
+            Body::Json(json) => {
+                let mut length = 0;
+                let output = scan(json, |_, bytes| length += bytes);
+                (length, output)
+            }
+            Body::Text(text) => (text.len() as u64, 0),
+        }
     }
 
     #[test]
     fn only_string_values_of_a_json_body_are_text() {
-        assert_eq!(units(br#"{"key":["abcd",{"deep":"efgh"}],"n":123456}"#), 2);
+        let body = r#"{"key":["abcd",{"deep":"efgh"}],"n":123456}"#;
+        assert_eq!(tally(body), (8, 0));
     }
 
     #[test]
-    fn the_largest_output_field_at_the_top_is_added() {
-        assert_eq!(
-            units(br#"{"max_tokens":10,"max_output_tokens" : 30 ,"text":"abcd"}"#),
-            31
-        );
-        assert_eq!(units(br#"{"max_completion_tokens":7}"#), 7);
+    fn the_largest_output_field_at_the_top_counts() {
+        let two = r#"{"max_tokens":10,"max_output_tokens" : 30 ,"text":"abcd"}"#;
+        assert_eq!(tally(two), (4, 30));
+        assert_eq!(tally(r#"{"max_completion_tokens":7}"#), (0, 7));
         for ignored in [
             r#"{"a":{"max_tokens":10}}"#,
             r#"{"max_tokens":1.5}"#,
@@ -124,7 +139,7 @@ mod tests {
             r#"{"max_tokens":null}"#,
             r#"{"max_tokens":99999999999999999999}"#,
         ] {
-            assert_eq!(units(ignored.as_bytes()), 0, "{ignored}");
+            assert_eq!(tally(ignored), (0, 0), "{ignored}");
         }
     }
 
@@ -139,12 +154,12 @@ mod tests {
 
     #[test]
     fn broken_json_is_text_as_a_whole() {
-        assert_eq!(units(br#"{"a":"abcd"#), 3);
+        assert_eq!(tally(r#"{"a":"abcd"#), (10, 0));
     }
 
     #[test]
-    fn a_hundred_thousand_levels_are_estimated() {
+    fn a_hundred_thousand_levels_are_read() {
         let deep = "[".repeat(100_000) + &"]".repeat(100_000);
-        assert_eq!(units(deep.as_bytes()), 0);
+        assert_eq!(tally(deep), (0, 0));
     }
 }

@@ -1,0 +1,123 @@
+//! Names whose values are credentials, and may be neither kept nor shown. Floor 4: doors.
+
+/// Headers that are credentials and nothing else. Results are matched by hashes that leave them out: the
+/// list stays as it is.
+const CREDENTIALS: [&str; 5] = [
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "x-api-key",
+    "api-key",
+];
+
+/// A header with one of these in its name may be a credential: too many are better than too few.
+const PARTS_OF_HEADERS: [&str; 11] = [
+    "auth",
+    "bearer",
+    "cookie",
+    "credential",
+    "jwt",
+    "key",
+    "pass",
+    "secret",
+    "session",
+    "sig",
+    "token",
+];
+
+/// The same of a field of a job or of its body, without `-` and `_`. Fewer: many fields count tokens or
+/// name a key that is none.
+const PARTS_OF_FIELDS: [&str; 10] = [
+    "accesskey",
+    "apikey",
+    "authorization",
+    "bearer",
+    "credential",
+    "passphrase",
+    "password",
+    "passwd",
+    "privatekey",
+    "secret",
+];
+
+/// Whether a header, in lower case, is a credential, and a job keeps its hash when that is changed.
+pub(super) fn is_credential(header: &str) -> bool {
+    CREDENTIALS.contains(&header)
+}
+
+/// Whether the value of a header may be a credential.
+pub(super) fn is_secret_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    PARTS_OF_HEADERS.iter().any(|part| name.contains(part))
+}
+
+/// Whether what these steps lead to, from the whole of a job's line, may be or hold a credential.
+pub(super) fn is_secret_field(steps: &[Box<str>]) -> bool {
+    match steps {
+        [] => true,
+        [first, rest @ ..] if **first == *"headers" => {
+            rest.first().is_none_or(|name| is_secret_header(name))
+        }
+        steps => steps.iter().any(|step| {
+            let name = step.to_ascii_lowercase().replace(['-', '_'], "");
+            name.ends_with("token") || PARTS_OF_FIELDS.iter().any(|part| name.contains(part))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Pointer;
+
+    #[test]
+    fn headers_that_may_be_credentials_are_known() {
+        for name in [
+            "Authorization",
+            "proxy-authorization",
+            "Cookie",
+            "x-api-key",
+            "api-key",
+            "Ocp-Apim-Subscription-Key",
+            "x-goog-api-key",
+            "x-amz-security-token",
+            "X-Auth",
+            "x-client-secret",
+        ] {
+            assert!(is_secret_header(name), "{name}");
+        }
+        for credential in CREDENTIALS {
+            assert!(is_secret_header(credential), "{credential}");
+        }
+        for name in ["x-tenant", "content-type", "openai-organization", "x-model"] {
+            assert!(!is_secret_header(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn fields_that_lead_to_credentials_are_known() {
+        let secret = |text: &str| is_secret_field(text.parse::<Pointer>().unwrap().steps());
+        for text in [
+            "",
+            "/headers",
+            "/headers/Authorization",
+            "/headers/X-API-Key/0",
+            "/body/api_key",
+            "/body/access_token",
+            "/meta/client-secret/0",
+        ] {
+            assert!(secret(text), "{text}");
+        }
+        for text in [
+            "/key",
+            "/id",
+            "/meta/tenant",
+            "/meta/key",
+            "/headers/x-tenant",
+            "/body/model",
+            "/body/max_tokens",
+        ] {
+            assert!(!secret(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! A value of the input as it may be shown. Floor 4: doors.
+
+use std::borrow::Cow;
+use std::hash::Hasher as _;
+
+use siphasher::sip::SipHasher24;
+
+/// A longer value, in bytes, is shortened.
+const SHOWN: usize = 256;
+
+/// Bytes that the hash behind a changed value takes: ` #` and 16 hex digits.
+const MARK: usize = 18;
+
+/// A value as it may be shown: at most [`SHOWN`] bytes, and no character that moves a cursor. One that had
+/// to be changed for it ends in a hash of all of it, so that different values stay different.
+pub(super) fn shown(value: &[u8]) -> Cow<'_, str> {
+    let text = String::from_utf8_lossy(value);
+    if let Cow::Borrowed(text) = text
+        && value.len() <= SHOWN
+        && !text.contains(moves)
+    {
+        return Cow::Borrowed(text);
+    }
+    let mut short = String::with_capacity(SHOWN);
+    for letter in text.chars() {
+        let escaped = moves(letter).then(|| letter.escape_unicode().to_string());
+        let letter = escaped.unwrap_or_else(|| letter.to_string());
+        if short.len() + letter.len() > SHOWN - MARK {
+            break;
+        }
+        short.push_str(&letter);
+    }
+    let mut hasher = SipHasher24::new();
+    hasher.write(value);
+    Cow::Owned(format!("{short} #{:016x}", hasher.finish()))
+}
+
+/// Controls, and what turns the direction of a line: Unicode TR 9 §2.
+fn moves(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_moves_a_cursor_is_escaped_and_stays_distinct() {
+        let key = shown("x\u{1b}[2J\u{202e}".as_bytes());
+        assert!(key.starts_with("x\\u{1b}[2J\\u{202e} #"), "{key}");
+        assert_ne!(shown(b"x\\u{1b}[2J\\u{202e}"), key);
+        assert_ne!(shown(b"x\x1b[2J"), shown(b"x\x1b[2K"));
+    }
+
+    #[test]
+    fn a_megabyte_is_shortened_and_stays_distinct() {
+        let value = |last| "é".repeat(500_000) + last;
+        let (one, other) = (value("1"), value("2"));
+        let short = shown(one.as_bytes());
+        assert!(short.len() <= SHOWN && short.starts_with("éé"), "{short}");
+        assert_ne!(short, shown(other.as_bytes()));
+        let longest = "x".repeat(SHOWN);
+        assert_eq!(shown(longest.as_bytes()), longest);
+    }
+
+    #[test]
+    fn a_value_that_is_no_text_stays_distinct() {
+        assert_eq!(shown("é".as_bytes()), "é");
+        assert_ne!(shown(b"\xFF"), shown(b"\xFE"));
+    }
+}
