@@ -18,6 +18,7 @@ pub mod estimate;
 pub mod limit;
 pub mod metrics;
 pub mod model;
+pub mod proof;
 pub mod quota;
 pub mod retry;
 pub mod usage;
@@ -25,6 +26,7 @@ pub mod usage;
 // Floor 4, doors: what touches the world.
 pub mod client;
 pub mod clock;
+pub mod manifest;
 pub mod mock;
 pub mod progress;
 pub mod report;

@@ -10,4 +10,5 @@ mod cli {
     mod retry;
     mod signals;
     mod usage;
+    mod verify;
 }

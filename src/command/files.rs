@@ -5,14 +5,20 @@ use std::path::{Path, PathBuf};
 
 use super::args::OutputArgs;
 use crate::error::{Exit, Problem};
+use crate::manifest;
 
 /// That each file has one role, and that the report has a place.
 pub(super) fn check(jobs: &[PathBuf], output: &OutputArgs) -> Result<(), Problem> {
     let results = output.output.as_deref();
     let report = output.report_file.as_deref();
+    let beside = results.map(manifest::path_of);
     for job in jobs {
         if results.is_some_and(|results| same(job, results)) {
             return Err(twice(job, "the jobs are read from it", "results", "-o"));
+        }
+        if beside.as_deref().is_some_and(|beside| same(job, beside)) {
+            let what = "what the run was";
+            return Err(twice(job, "the jobs are read from it", what, "-o"));
         }
         if report.is_some_and(|report| same(job, report)) {
             let option = "--report-file";
@@ -30,6 +36,10 @@ pub(super) fn check(jobs: &[PathBuf], output: &OutputArgs) -> Result<(), Problem
     if results.is_some_and(|results| same(results, report)) {
         let option = "--report-file";
         return Err(twice(report, "the results go there", "the report", option));
+    }
+    if beside.is_some_and(|beside| same(&beside, report)) {
+        let (is, option) = ("what the run was goes there", "--report-file");
+        return Err(twice(report, is, "the report", option));
     }
     let folder = folder(report);
     if report.as_os_str() == "-" {

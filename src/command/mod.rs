@@ -3,6 +3,7 @@
 mod args;
 mod compare;
 mod files;
+mod kept;
 mod limits;
 mod mock;
 mod run;

@@ -13,6 +13,7 @@ use tokio::runtime;
 use tokio::sync::mpsc;
 
 use super::args::{OutputArgs, RunArgs};
+use super::kept::{self, Kept};
 use super::values::{ProgressKind, ReportForm};
 use super::{files, print, say, tell};
 use crate::client::{Client, ClientSpec, Via};
@@ -29,20 +30,21 @@ use crate::progress::{Mode, Progress};
 use crate::report::text::{Glyphs, Paint};
 use crate::report::{Facts, Report, json, text};
 use crate::retry::Policy;
-use crate::sink::{Existing, Form, Inputs, Sink, SinkSpec, Target};
+use crate::sink::{Existing, Form, Inputs, SinkSpec, Target, Tell};
 use crate::source::{self, Reader, Source, UnitsRule};
 use crate::units::Cost;
 
 /// A late wake-up within this costs no rate. Timers ring 0.1 ms late, but a busy machine holds a program
 /// up for one or two milliseconds now and then (`cargo bench --bench pacing` prints it).
-const SLACK: Duration = Duration::from_millis(2);
+pub(super) const SLACK: Duration = Duration::from_millis(2);
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
     let clock = Clock::start();
     let limits = args.limits.specs()?;
     files::check(&args.jobs, &args.output)?;
-    let sink = sink_spec(args, &clock)?;
+    let sink = sink_spec(args, &clock, &limits)?;
     sink.check()?;
+    kept::check(&sink)?;
     let input = open_input(args, &limits)?;
     let seed = args.retry.seed.unwrap_or_else(|| clock.seed());
     let mock = args
@@ -64,8 +66,9 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
     if !args.output.quiet {
         say(&start_lines(&setup, &sink.target, mock.as_ref()));
     }
-    let names = input.spec.inputs.iter().map(source::Input::name).collect();
-    let (summary, end) = go(args, clock, rules, input, &sink, &setup, mock.as_ref())?;
+    let names: Vec<_> = input.spec.inputs.iter().map(source::Input::name).collect();
+    let kept = Kept::new(sink, args, &setup.limits, &names, &clock, seed);
+    let (summary, end) = go(args, clock, rules, input, &kept, &setup, mock.as_ref())?;
     let exit = exit(&summary, &end);
     let facts = Facts {
         inputs: names,
@@ -73,12 +76,14 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
         transport: "reqwest".to_owned(),
         end: end.clone(),
     };
-    let reported = report(&args.output, &Report::new(summary, setup, facts));
+    let told = Report::new(summary, setup, facts);
+    let written = kept.close(&told);
+    let reported = report(&args.output, &told);
     match &end {
         End::InputLost(problem) | End::SinkLost(problem) => tell(problem),
         End::Finished | End::Signalled(_) => {}
     }
-    reported.map(|()| exit)
+    reported.and(written).map(|()| exit)
 }
 
 /// An input that has at least one line, or may be empty.
@@ -116,7 +121,7 @@ fn open_input(args: &RunArgs, limits: &[Spec]) -> Result<Input, Problem> {
     }
 }
 
-fn sink_spec(args: &RunArgs, clock: &Clock) -> Result<SinkSpec, Problem> {
+fn sink_spec(args: &RunArgs, clock: &Clock, limits: &[Spec]) -> Result<SinkSpec, Problem> {
     let is_stdout = |path: &Path| path.as_os_str() == "-";
     let target = match &args.output.output {
         Some(path) if is_stdout(path) => Target::Stdout,
@@ -147,7 +152,10 @@ fn sink_spec(args: &RunArgs, clock: &Clock) -> Result<SinkSpec, Problem> {
             } else {
                 Inputs::One
             },
-        },
+            units: Tell::Total,
+            keys: Vec::new(),
+        }
+        .for_limits(limits),
     })
 }
 
@@ -183,7 +191,7 @@ fn go(
     clock: Clock,
     rules: Rules,
     input: Input,
-    sink: &SinkSpec,
+    kept: &Kept,
     setup: &Setup,
     mock: Option<&Mock>,
 ) -> Result<(Summary, End), Problem> {
@@ -205,7 +213,7 @@ fn go(
         clock,
         client,
         reader: Reader::spawn(input.source, move || clock.now())?,
-        sink: Sink::open(sink, tell.clone())?,
+        sink: kept.open(tell.clone())?,
         events,
         tell,
         total: counted(input.spec),

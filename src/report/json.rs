@@ -155,7 +155,8 @@ fn counted<K: std::fmt::Display>(counts: &BTreeMap<K, u64>) -> Map<String, Value
         .collect()
 }
 
-fn ended(end: &End) -> &'static str {
+/// How a run was over, in one word.
+pub(crate) fn ended(end: &End) -> &'static str {
     match end {
         End::Finished => "finished",
         End::InputLost(_) => "input_lost",

@@ -12,12 +12,14 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::body::{Body, compact};
-use crate::job::without_credentials;
-use crate::outcome::{FailureKind, Outcome, Try, UnitsSpent};
+use crate::job::{Job, without_credentials};
+use crate::limit::{Counts, Spec, keys_of};
+use crate::outcome::{FailureKind, Outcome, Spent, Try, UnitsSpent};
+use crate::proof::key_word;
 use crate::units::{Tick, nanos};
 
 /// What stands in a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
     /// The start of the run, since the Unix epoch.
     pub epoch: Duration,
@@ -27,6 +29,39 @@ pub struct Form {
     pub headers: Keep,
     /// Whether the input file has to be named.
     pub inputs: Inputs,
+    /// How units are told.
+    pub units: Tell,
+    /// The keys that limits are kept for, by the word after `per=`, in the order of the run.
+    pub keys: Vec<String>,
+}
+
+/// Whether units are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tell {
+    /// Input and output together.
+    Total,
+    /// Each of them too: a limit counts one of them.
+    Apart,
+}
+
+impl Form {
+    /// What lines hold of `limits`, beside what they always hold.
+    #[must_use]
+    pub fn for_limits(self, limits: &[Spec]) -> Self {
+        let apart = |limit: &Spec| match limit.counts {
+            Counts::Requests | Counts::Units => false,
+            Counts::Input | Counts::Output => true,
+        };
+        Self {
+            units: if limits.iter().any(apart) {
+                Tell::Apart
+            } else {
+                Tell::Total
+            },
+            keys: keys_of(limits).iter().map(key_word).collect(),
+            ..self
+        }
+    }
 }
 
 /// Whether a part of the answers is kept.
@@ -67,7 +102,7 @@ impl Form {
         out.push(b'\n');
     }
 
-    fn row<'a>(&self, outcome: &'a Outcome) -> Row<'a> {
+    fn row<'a>(&'a self, outcome: &'a Outcome) -> Row<'a> {
         let reply = outcome.reply.as_ref();
         let place = match &outcome.line {
             Ok(job) => &job.place,
@@ -95,7 +130,8 @@ impl Form {
             latency_ms: outcome.latency().map(Ms),
             connect_ms: None,
             since_due_ms: outcome.since_due().map(Ms),
-            tokens: outcome.units.map(Tokens::from),
+            tokens: outcome.units.map(|spent| self.tokens(spent)),
+            per: job.and_then(|job| self.per(job)),
             tries: outcome.tries.iter().map(|made| self.made(made)).collect(),
             url: job.map(|job| job.target.shown()),
             headers: match self.headers {
@@ -120,11 +156,31 @@ impl Form {
             done_us: self.micros(made.done),
             http_status: status(made),
             retry_after_ms: made.retry_after.map(|wait| nanos(wait).div_ceil(1_000_000)),
+            tokens: made.units.map(|spent| self.tokens(spent)),
             error: made.failure.as_ref().map(|failure| ErrorRow {
                 kind: failure.kind.word(),
                 message: Cow::Borrowed(&failure.message),
             }),
         }
+    }
+
+    fn tokens(&self, spent: UnitsSpent) -> Tokens {
+        let (input, output) = match self.units {
+            Tell::Total => (None, None),
+            Tell::Apart => (Some(spent.input), Some(spent.output)),
+        };
+        Tokens {
+            reserved: spent.total.reserved,
+            used: spent.total.used,
+            input: input.map(Part::from),
+            output: output.map(Part::from),
+        }
+    }
+
+    fn per<'a>(&'a self, job: &'a Job) -> Option<BTreeMap<&'a str, &'a str>> {
+        let values = self.keys.iter().zip(&job.keys);
+        let named = values.map(|(key, value)| (key.as_str(), &**value));
+        (!self.keys.is_empty()).then(|| named.collect())
     }
 
     /// Since the Unix epoch, rounded down.
@@ -152,6 +208,8 @@ struct Row<'a> {
     connect_ms: Option<Ms>,
     since_due_ms: Option<Ms>,
     tokens: Option<Tokens>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per: Option<BTreeMap<&'a str, &'a str>>,
     tries: Vec<TryRow<'a>>,
     url: Option<String>,
     headers: Option<ReplyHeaders<'a>>,
@@ -171,6 +229,8 @@ struct TryRow<'a> {
     http_status: Option<u16>,
     /// Rounded up.
     retry_after_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<Tokens>,
     error: Option<ErrorRow<'a>>,
 }
 
@@ -184,14 +244,22 @@ struct ErrorRow<'a> {
 struct Tokens {
     reserved: u64,
     used: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<Part>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<Part>,
 }
 
-impl From<UnitsSpent> for Tokens {
-    fn from(spent: UnitsSpent) -> Self {
-        Self {
-            reserved: spent.total.reserved,
-            used: spent.total.used,
-        }
+#[derive(Serialize)]
+struct Part {
+    reserved: u64,
+    used: u64,
+}
+
+impl From<Spent> for Part {
+    fn from(spent: Spent) -> Self {
+        let Spent { reserved, used } = spent;
+        Self { reserved, used }
     }
 }
 
@@ -280,8 +348,9 @@ mod tests {
     use url::Url;
 
     use super::*;
-    use crate::job::{BadLine, Headers, Job, JobHash, Keys, Origin, Place, Target};
-    use crate::outcome::{Failure, Head, Reached, Reply, Spent, Status, Waits};
+    use crate::job::{BadLine, Headers, JobHash, Keys, Origin, Place, Target};
+    use crate::limit::KeyBy;
+    use crate::outcome::{Failure, Head, Reached, Reply, Status, Waits};
     use crate::units::Cost;
 
     const FORM: Form = Form {
@@ -289,6 +358,8 @@ mod tests {
         body: Keep::Keep,
         headers: Keep::Keep,
         inputs: Inputs::One,
+        units: Tell::Total,
+        keys: Vec::new(),
     };
 
     fn place() -> Place {
@@ -384,7 +455,7 @@ mod tests {
         }
     }
 
-    fn written(form: Form, outcome: &Outcome) -> String {
+    fn written(form: &Form, outcome: &Outcome) -> String {
         let mut out = Vec::new();
         form.write(outcome, &mut out);
         let text = String::from_utf8(out).unwrap();
@@ -415,7 +486,38 @@ mod tests {
             r#""],"set-cookie":"***"},"body":{"q":[1,2]},"meta":{"row": 1},"error":null}"#,
         );
         let body = b"{\n  \"q\": [1,\r\n 2]\n}\n";
-        assert_eq!(written(FORM, &outcome(body)), expected);
+        assert_eq!(written(&FORM, &outcome(body)), expected);
+    }
+
+    #[test]
+    fn each_try_tells_its_units_and_a_job_the_values_of_its_keys() {
+        let mut outcome = outcome(b"x");
+        let spent = |reserved, used| Spent { reserved, used };
+        outcome.tries[1].units = Some(UnitsSpent {
+            total: spent(2400, 431),
+            input: spent(400, 31),
+            output: spent(2000, 400),
+        });
+        let mut job = job();
+        job.keys = Box::new(["a.test".into(), "tenant-7".into()]);
+        outcome.line = Ok(Arc::new(job));
+        let line = written(&FORM, &outcome);
+        let tokens =
+            r#""retry_after_ms":null,"tokens":{"reserved":2400,"used":431},"error":null}],"#;
+        assert!(line.contains(tokens), "{line}");
+        assert!(!line.contains("per"), "{line}");
+
+        let mut limits: [Spec; 2] = ["9/s window", "tokens 9/s"].map(|it| it.parse().unwrap());
+        limits[0].per = Some(KeyBy::Host);
+        limits[1].per = Some(KeyBy::Field("key".into()));
+        limits[1].counts = Counts::Output;
+        let line = written(&FORM.for_limits(&limits), &outcome);
+        assert!(
+            line.contains(r#""per":{"field:key":"tenant-7","host":"a.test"},"tries""#),
+            "{line}"
+        );
+        let parts = r#""used":431,"input":{"reserved":400,"used":31},"output":{"reserved":2000,"used":400}}"#;
+        assert!(line.contains(parts), "{line}");
     }
 
     #[test]
@@ -426,7 +528,7 @@ mod tests {
             inputs: Inputs::Several,
             ..FORM
         };
-        let line = written(form, &outcome(b"x"));
+        let line = written(&form, &outcome(b"x"));
         assert!(line.contains(r#""headers":null,"body":null,"#), "{line}");
         assert!(
             line.contains(r#""line":1,"file":"jobs.jsonl","id""#),
@@ -461,7 +563,7 @@ mod tests {
             r#""headers":null,"body":null,"meta":null,"error":{"kind":"invalid","#,
             r#""message":"jobs.jsonl:1:17: `url` is missing\n  mend: give every line a \"url\""}}"#,
         );
-        assert_eq!(written(FORM, &outcome), expected);
+        assert_eq!(written(&FORM, &outcome), expected);
     }
 
     #[test]
@@ -486,7 +588,7 @@ mod tests {
             error: Some((failure.kind, failure.message)),
             ..outcome(b"")
         };
-        let line = written(FORM, &outcome);
+        let line = written(&FORM, &outcome);
         let error = r#""error":{"kind":"connect","message":"no connection to h.test:80"}"#;
         assert_eq!(line.matches(error).count(), 2, "{line}");
         assert!(line.contains(r#""latency_ms":null,"#), "{line}");
@@ -502,7 +604,7 @@ mod tests {
         let mut job = job();
         job.meta = Some(RawValue::from_string("{\n \"a b\": 1 }".to_owned()).unwrap());
         outcome.line = Ok(Arc::new(job));
-        let line = written(FORM, &outcome);
+        let line = written(&FORM, &outcome);
         assert!(
             line.contains(r#""body":[1.50,"a\nb"],"meta":{"a b":1},"#),
             "{line}"

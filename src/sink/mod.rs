@@ -17,7 +17,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::engine::{Event, Ticket};
 use crate::error::{Exit, Problem};
 use crate::outcome::Outcome;
-pub use line::{Form, Inputs, Keep};
+pub use line::{Form, Inputs, Keep, Tell};
 use writer::Writer;
 
 /// Where results go, and what stands in them.
@@ -91,8 +91,8 @@ impl Sink {
         };
         let writer = writer.map(|writer| {
             let (to, batches) = mpsc::channel();
-            let (form, tell) = (spec.form, tell.clone());
-            let thread = thread::spawn(move || writer.run(form, &batches, &tell));
+            let (form, tell) = (spec.form.clone(), tell.clone());
+            let thread = thread::spawn(move || writer.run(&form, &batches, &tell));
             (to, thread)
         });
         Ok(Self { tell, writer })
@@ -207,6 +207,8 @@ mod tests {
                 body: Keep::Keep,
                 headers: Keep::Keep,
                 inputs: Inputs::One,
+                units: Tell::Total,
+                keys: Vec::new(),
             },
         }
     }

@@ -44,7 +44,7 @@ impl Writer {
     /// Writes until the other end is dropped, or until it cannot.
     pub(super) fn run(
         mut self,
-        form: Form,
+        form: &Form,
         batches: &Receiver<Batch>,
         tell: &UnboundedSender<Event>,
     ) -> Result<(), Problem> {
@@ -59,7 +59,7 @@ impl Writer {
 
     fn write_all(
         &mut self,
-        form: Form,
+        form: &Form,
         batches: &Receiver<Batch>,
         tell: &UnboundedSender<Event>,
     ) -> io::Result<()> {

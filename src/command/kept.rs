@@ -1,0 +1,88 @@
+//! Results with what is told beside them: `FILE.run`. Floor 6: front.
+
+use std::path::Path;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::args::RunArgs;
+use super::run::SLACK;
+use crate::clock::Clock;
+use crate::engine::Event;
+use crate::error::Problem;
+use crate::job::without_credentials;
+use crate::limit::Spec;
+use crate::manifest::{self, Ended, Input, Limit, Manifest};
+use crate::report::Report;
+use crate::sink::{Existing, Sink, SinkSpec, Target};
+use crate::units::{Cost, Tick, nanos};
+
+/// Results and their manifest.
+pub(super) struct Kept {
+    pub(super) sink: SinkSpec,
+    manifest: Manifest,
+}
+
+/// Refuses what [`Kept::open`] would replace and should not.
+pub(super) fn check(sink: &SinkSpec) -> Result<(), Problem> {
+    match (&sink.target, sink.existing) {
+        (Target::File(path), Existing::Refuse) if path.is_file() || !path.exists() => {
+            manifest::check(path)
+        }
+        (Target::File(_) | Target::Stdout | Target::Nowhere, _) => Ok(()),
+    }
+}
+
+impl Kept {
+    /// The results of a run that begins now.
+    pub(super) fn new(
+        sink: SinkSpec,
+        args: &RunArgs,
+        limits: &[Spec],
+        inputs: &[String],
+        clock: &Clock,
+        seed: u64,
+    ) -> Self {
+        let base_url = args.http.base_url.as_ref();
+        let manifest = Manifest {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            limits: limits.iter().map(Limit::from).collect(),
+            concurrency: args.limits.concurrency.limit().map(Cost::get),
+            per_host: None,
+            slack_us: nanos(SLACK) / 1_000,
+            inputs: inputs.iter().cloned().map(Input::named).collect(),
+            base_url: base_url.map(|url| without_credentials(url.as_str())),
+            seed,
+            host: manifest::host(),
+            started_us: clock.epoch_micros(Tick::ZERO),
+            ended: None,
+        };
+        Self { sink, manifest }
+    }
+
+    /// Opens the results and says beside them by which rules they come.
+    pub(super) fn open(&self, tell: UnboundedSender<Event>) -> Result<Sink, Problem> {
+        let sink = Sink::open(&self.sink, tell)?;
+        if let Some(path) = self.path() {
+            self.manifest.write(path)?;
+        }
+        Ok(sink)
+    }
+
+    /// Adds what became of the run.
+    pub(super) fn close(self, report: &Report) -> Result<(), Problem> {
+        let ended = Some(Ended::of(report));
+        let whole = Manifest {
+            ended,
+            ..self.manifest.clone()
+        };
+        self.path().map_or(Ok(()), |path| whole.write(path))
+    }
+
+    /// The file of results; `None` if they are in no regular file.
+    fn path(&self) -> Option<&Path> {
+        match &self.sink.target {
+            Target::File(path) => path.is_file().then_some(path),
+            Target::Stdout | Target::Nowhere => None,
+        }
+    }
+}

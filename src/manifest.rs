@@ -1,0 +1,321 @@
+//! `FILE.run`: what a file of results does not say of its run. Floor 4: doors.
+//!
+//! No header, body or key is ever in it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Exit, Problem};
+use crate::limit::Spec;
+use crate::metrics::Part;
+use crate::report::Report;
+use crate::report::json::ended;
+use crate::units::Tick;
+
+/// Of a run: its rules from the start on, its figures when it is over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Of the program.
+    pub version: String,
+    /// The rate limits in force, in the order of the command line.
+    pub limits: Vec<Limit>,
+    /// Slots; `None` without a limit.
+    pub concurrency: Option<u64>,
+    /// Slots of each origin; `None` without a limit.
+    pub per_host: Option<u64>,
+    /// Grants may have been charged for so many microseconds before them.
+    pub slack_us: u64,
+    /// What the jobs were read from.
+    pub inputs: Vec<Input>,
+    /// What relative URLs were relative to, its credentials as `***`.
+    pub base_url: Option<String>,
+    /// Of the jitter.
+    pub seed: u64,
+    /// The name of the machine.
+    pub host: String,
+    /// The start, in microseconds since the Unix epoch.
+    pub started_us: u64,
+    /// `None` until the run is over, and for ever if it was killed.
+    pub ended: Option<Ended>,
+}
+
+/// A rate limit, by its name and as it is written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limit {
+    /// The name in results and reports.
+    pub name: String,
+    /// What [`Spec`] reads.
+    pub limit: String,
+}
+
+/// An input by its name; size and time of change only of regular files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// As given; `-` for standard input.
+    pub name: String,
+    /// Bytes.
+    pub size: Option<u64>,
+    /// Microseconds since the Unix epoch.
+    pub changed_us: Option<u64>,
+}
+
+/// The figures of a run that is over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    /// How: `finished`, `interrupted`, ….
+    pub how: String,
+    /// The part that means and shares are taken over.
+    pub part: Stretch,
+    /// Whose time that part was, in milliseconds.
+    pub held_back_ms: BTreeMap<String, f64>,
+    /// What jobs waited for, summed, in milliseconds.
+    pub waits_ms: BTreeMap<String, f64>,
+    /// Lines by what became of them.
+    pub counts: BTreeMap<String, u64>,
+    /// Tries that were granted.
+    pub tries: u64,
+    /// Tries that were sent.
+    pub sends: u64,
+}
+
+/// A part of a run, from its start on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stretch {
+    /// `steady` or `whole`.
+    pub which: String,
+    /// Its beginning, in milliseconds since the start.
+    pub from_ms: f64,
+    /// Its end, likewise.
+    pub to_ms: f64,
+    /// Mean tries in flight.
+    pub in_flight: f64,
+    /// Tries ended per second.
+    pub rate_per_s: f64,
+    /// Their mean time in flight.
+    pub mean_ms: Option<f64>,
+}
+
+/// Where the manifest of these results stands.
+pub fn path_of(results: &Path) -> PathBuf {
+    let mut name = results.as_os_str().to_owned();
+    name.push(".run");
+    PathBuf::from(name)
+}
+
+/// Refuses a file in that place that is no manifest: it is left alone.
+pub fn check(results: &Path) -> Result<(), Problem> {
+    let path = path_of(results);
+    let there = path.metadata();
+    if there.is_ok_and(|there| there.is_dir() || there.len() > 0) && read(results).is_err() {
+        let what = format!("{} exists and was not written by shaper", path.display());
+        let mend =
+            "move it away, or name another file with -o: what a run was is kept beside its results";
+        return Err(Problem::usage(what, mend));
+    }
+    Ok(())
+}
+
+/// The manifest of these results; `None` if there is no such file.
+pub fn read(results: &Path) -> Result<Option<Manifest>, Problem> {
+    let path = path_of(results);
+    let unreadable = |why: &dyn std::fmt::Display| {
+        let what = format!("does not tell the limits of the run: {why}");
+        let mend = "give them by options, as to the run: --qps, --window, --tpm";
+        Problem::usage(what, mend).at(path.display().to_string())
+    };
+    match fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|why| unreadable(&why)),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(why) => Err(unreadable(&why)),
+    }
+}
+
+impl Manifest {
+    /// Its limits, as they were in force.
+    pub fn specs(&self) -> Result<Vec<Spec>, String> {
+        let spec = |row: &Limit| {
+            let spec: Spec = row
+                .limit
+                .parse()
+                .map_err(|why| format!("limit `{}`: {why}", row.limit))?;
+            let name = row.name.as_str().into();
+            Ok(Spec { name, ..spec })
+        };
+        self.limits.iter().map(spec).collect()
+    }
+
+    /// Writes it beside the results; what was there is replaced at once or not at all.
+    pub fn write(&self, results: &Path) -> Result<(), Problem> {
+        let path = path_of(results);
+        self.put(&path).map_err(|why| {
+            let what = format!("{} cannot be written: {why}", path.display());
+            let mend = "make room there, or name another file with -o";
+            Problem::new(Exit::Unwritten, what, mend)
+        })
+    }
+
+    fn put(&self, path: &Path) -> io::Result<()> {
+        let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+        let mut file = tempfile::Builder::new()
+            .prefix(".shaper-")
+            .permissions(fs::Permissions::from_mode(0o666))
+            .tempfile_in(folder.unwrap_or(Path::new(".")))?;
+        serde_json::to_writer_pretty(&mut file, self)?;
+        file.write_all(b"\n")?;
+        file.as_file().sync_data()?;
+        file.persist(path)?;
+        Ok(())
+    }
+}
+
+impl From<&Spec> for Limit {
+    fn from(spec: &Spec) -> Self {
+        Self {
+            name: spec.name.to_string(),
+            limit: spec.to_string(),
+        }
+    }
+}
+
+impl Input {
+    /// As it is now; `-` has no size.
+    pub fn named(name: String) -> Self {
+        let there = (name != "-").then(|| fs::metadata(&name).ok()).flatten();
+        let file = there.filter(fs::Metadata::is_file);
+        let changed = file.as_ref().and_then(|file| file.modified().ok());
+        let since = changed.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+        Self {
+            name,
+            size: file.map(|file| file.len()),
+            changed_us: since.and_then(|since| u64::try_from(since.as_micros()).ok()),
+        }
+    }
+}
+
+impl Ended {
+    /// The figures of a report.
+    pub fn of(report: &Report) -> Self {
+        let (summary, stretch) = (&report.summary, &report.summary.stretch);
+        let counts = &summary.counts;
+        let counted = [
+            ("read", counts.read),
+            ("ok", counts.ok),
+            ("failed", counts.failed),
+            ("invalid", counts.invalid),
+            ("skipped", counts.skipped),
+            ("cancelled", counts.cancelled),
+        ];
+        let since_start = |at: Tick| millis(at.since(Tick::ZERO));
+        let shares = stretch.shares.iter();
+        let waits = summary.waits.iter();
+        Self {
+            how: ended(&report.facts.end).to_owned(),
+            part: Stretch {
+                which: match stretch.part {
+                    Part::Steady => "steady",
+                    Part::Whole => "whole",
+                }
+                .to_owned(),
+                from_ms: since_start(stretch.from),
+                to_ms: since_start(stretch.to),
+                in_flight: stretch.in_flight,
+                rate_per_s: stretch.rate,
+                mean_ms: stretch.mean.map(millis),
+            },
+            held_back_ms: shares
+                .map(|(owner, span)| (report.setup.name_of(*owner), millis(*span)))
+                .collect(),
+            waits_ms: waits
+                .map(|(name, span)| (name.to_string(), millis(*span)))
+                .collect(),
+            counts: counted.map(|(name, count)| (name.to_owned(), count)).into(),
+            tries: summary.tries,
+            sends: summary.sends.count,
+        }
+    }
+}
+
+/// The name of this machine; empty if it is no text.
+pub fn host() -> String {
+    let system = rustix::system::uname();
+    system.nodename().to_str().unwrap_or_default().to_owned()
+}
+
+/// In milliseconds, rounded to the microsecond.
+fn millis(span: Duration) -> f64 {
+    (span.as_secs_f64() * 1e6).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest() -> Manifest {
+        let limits: [Spec; 2] = ["600rpm burst=4 name=rpm", "tokens 9/10s window name=mine"]
+            .map(|limit| limit.parse().unwrap());
+        Manifest {
+            version: "0.1.0".to_owned(),
+            limits: limits.iter().map(Limit::from).collect(),
+            concurrency: Some(10),
+            per_host: None,
+            slack_us: 2_000,
+            inputs: vec![Input::named("-".to_owned())],
+            base_url: None,
+            seed: 7,
+            host: host(),
+            started_us: 1_700_000_000_000_000,
+            ended: None,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_with_names_and_limits() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = folder.path().join("out.jsonl");
+        assert_eq!(read(&results), Ok(None));
+        let manifest = manifest();
+        manifest.write(&results).unwrap();
+        manifest.write(&results).unwrap();
+        assert_eq!(read(&results), Ok(Some(manifest.clone())));
+        let shown: Vec<String> = manifest
+            .specs()
+            .unwrap()
+            .iter()
+            .map(|spec| format!("{} {spec}", spec.name))
+            .collect();
+        let expected = ["rpm 600rpm bucket burst=4", "mine tokens 9/10s window"];
+        assert_eq!(shown, expected);
+        let names = fs::read_dir(folder.path()).unwrap();
+        assert_eq!(names.count(), 1, "nothing else is left there");
+    }
+
+    #[test]
+    fn a_file_of_someone_else_is_neither_read_nor_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = folder.path().join("out.jsonl");
+        for bytes in ["{\"version\":\"0.1", "[]", "hello", "{}"] {
+            fs::write(path_of(&results), bytes).unwrap();
+            let problem = read(&results).unwrap_err();
+            assert_eq!(problem.exit, Exit::Usage);
+            assert!(problem.place.ends_with("out.jsonl.run"), "{problem}");
+            assert!(check(&results).is_err(), "{bytes} would be replaced");
+        }
+        manifest().write(&results).unwrap();
+        check(&results).unwrap();
+    }
+
+    #[test]
+    fn where_it_cannot_be_written_is_told() {
+        let problem = manifest().write(Path::new("/proc/out.jsonl")).unwrap_err();
+        assert_eq!(problem.exit, Exit::Unwritten);
+        assert!(problem.what.contains("/proc/out.jsonl.run"), "{problem}");
+    }
+}

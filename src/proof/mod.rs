@@ -1,0 +1,17 @@
+//! Whether what was sent kept the limits: the exact worst of every window. Floor 3: rules.
+//!
+//! Independent of the rules in [`crate::limit`]: it sees only when tries were granted and sent, and what
+//! they cost. Windows are half-open, `(t - period, t]`: what is exactly one period old is outside.
+
+mod event;
+mod meter;
+mod order;
+mod own;
+mod proved;
+mod prover;
+mod span;
+
+pub use event::{Event, Mark, key_word};
+pub use order::Proof;
+pub use proved::{Minute, Most, Proved, Proven, Stretch, Verdict};
+pub use prover::{Prover, Terms};

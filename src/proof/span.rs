@@ -1,0 +1,138 @@
+//! The largest sum in any window of one length. Floor 3: rules.
+
+use std::collections::VecDeque;
+
+use super::{Mark, Most};
+
+/// What lies in the window that ends now. Memory: one entry for each event of one length.
+#[derive(Debug)]
+pub(super) struct Span {
+    /// Nanoseconds.
+    length: u64,
+    /// In the order in which they leave.
+    inside: VecDeque<Inside>,
+    sum: u128,
+}
+
+#[derive(Debug)]
+struct Inside {
+    /// From this moment on it is outside.
+    until: u64,
+    weight: u64,
+    mark: Mark,
+}
+
+impl Span {
+    pub(super) fn new(length: u64) -> Self {
+        Self {
+            length,
+            inside: VecDeque::new(),
+            sum: 0,
+        }
+    }
+
+    /// An event, none before the last one. It is outside one length after `left`, which is its own
+    /// moment or later: it may have happened at any moment between.
+    pub(super) fn add(&mut self, mark: Mark, left: u64, weight: u64, most: &mut Most) -> bool {
+        self.forget(mark.at.0);
+        let until = left.max(mark.at.0).saturating_add(self.length);
+        let entry = Inside {
+            until,
+            weight,
+            mark,
+        };
+        if self.inside.back().is_none_or(|last| last.until <= until) {
+            self.inside.push_back(entry);
+        } else {
+            let place = self.inside.partition_point(|other| other.until <= until);
+            self.inside.insert(place, entry);
+        }
+        self.sum += u128::from(weight);
+        if self.sum <= most.sum {
+            return false;
+        }
+        *most = Most {
+            sum: self.sum,
+            sends: self.inside.len() as u64,
+            first: self.inside.front().map_or(mark, |first| first.mark),
+            last: mark,
+            key: None,
+        };
+        true
+    }
+
+    /// Whether nothing lies in the window that ends at `at`.
+    pub(super) fn is_idle(&self, at: u64) -> bool {
+        self.inside.back().is_none_or(|last| last.until <= at)
+    }
+
+    fn forget(&mut self, at: u64) {
+        while let Some(first) = self.inside.front().filter(|first| first.until <= at) {
+            self.sum -= u128::from(first.weight);
+            self.inside.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::units::Tick;
+
+    fn most(length: u64, events: &[(u64, u64, u64)]) -> Most {
+        let (mut span, mut most) = (Span::new(length), Most::default());
+        for &(at, left, weight) in events {
+            let mark = Mark {
+                at: Tick(at),
+                source: 0,
+            };
+            span.add(mark, left, weight, &mut most);
+        }
+        most
+    }
+
+    #[test]
+    fn one_nanosecond_less_than_a_period_is_inside_and_a_whole_one_is_not() {
+        assert_eq!(most(1_000, &[(5, 5, 2), (1_004, 1_004, 3)]).sum, 5);
+        assert_eq!(most(1_000, &[(5, 5, 2), (1_005, 1_005, 3)]).sum, 3);
+    }
+
+    #[test]
+    fn the_worst_window_is_told_from_its_first_event_to_its_last() {
+        let found = most(
+            100,
+            &[(0, 0, 1), (150, 150, 1), (200, 200, 1), (260, 260, 1)],
+        );
+        assert_eq!((found.sum, found.sends), (2, 2));
+        assert_eq!((found.first.at, found.last.at), (Tick(150), Tick(200)));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+        #[test]
+        fn it_is_the_largest_of_all_windows(
+            length in 1..30_u64,
+            events in proptest::collection::vec((0..12_u64, 0..40_u64, 0..5_u64), 1..14),
+        ) {
+            let mut at = 0;
+            let events: Vec<(u64, u64, u64)> = events
+                .into_iter()
+                .map(|(gap, stay, weight)| {
+                    at += gap;
+                    (at, at + stay, weight)
+                })
+                .collect();
+            // A server counted each at some moment of [sent, answered]: it can have counted all that
+            // touch one window of its own.
+            let touching = |end: u64| -> u64 {
+                let touches = |event: &&(u64, u64, u64)| event.0 <= end && event.1 + length > end;
+                events.iter().filter(touches).map(|event| event.2).sum()
+            };
+            let worst = (0..=at).map(touching).max().unwrap();
+            prop_assert_eq!(most(length, &events).sum, u128::from(worst));
+        }
+    }
+}
