@@ -158,22 +158,26 @@ fn whole_life_of_a_job_over_200_000_lanes(bencher: Bencher) {
         });
 }
 
-fn jobs_of(count: u64, keys: u64) -> Vec<Box<Result<Job, shaper::job::BadLine>>> {
+fn jobs_of(count: u64, keys: u64) -> Vec<Job> {
     let fresh = |nth: u64| Job {
         keys: [Arc::from(format!("fresh {}", nth % keys))].into(),
         ..job(nth, keys)
     };
-    (0..count).map(|nth| Box::new(Ok(fresh(nth)))).collect()
+    (0..count).map(fresh).collect()
 }
 
 /// Jobs come one each millisecond, are sent when they may, answered, and written.
-fn live(engine: &mut Engine, jobs: Vec<Box<Result<Job, shaper::job::BadLine>>>, from: u64) {
+fn live(engine: &mut Engine, jobs: Vec<Job>, from: u64) {
     let mut actions = Vec::with_capacity(8);
     let mut flying: Vec<Ticket> = Vec::new();
     let mut now = from;
     for job in jobs {
         now += STEP;
-        engine.tell(Tick(now), Event::Read(job, Tick(now)), &mut actions);
+        engine.tell(
+            Tick(now),
+            Event::Read(Box::new(Ok(job)), Tick(now)),
+            &mut actions,
+        );
         engine.decide(Tick(now), &mut actions);
         for action in actions.drain(..) {
             if let Action::Send(ticket, ..) = action {

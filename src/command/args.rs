@@ -11,13 +11,17 @@ use super::values::{
     Bound, Burst, ColorWhen, ProgressKind, ReportForm, Value, attempts, base_url, burst, bytes,
     count, count_or_none, few, header_line, rate_or_none, span, window,
 };
+use crate::engine::{Arrivals, Oversize, Refund};
 use crate::error::Problem;
+use crate::estimate::Estimator;
 use crate::job::Headers;
+use crate::limit::{KeyBy, Spec};
 use crate::model::ModelSpec;
 use crate::retry::{Backoff, Jitter, RetryUnsafe};
 use crate::sink::Keep;
 use crate::source::Format;
-use crate::units::{Cost, Rate, Secret};
+use crate::units::{Cost, Rate, Secret, parse_duration};
+use crate::usage::UsageAt;
 
 /// Run a file of HTTP requests as fast as the API's rules allow, and no faster; lose none; and say what
 /// limited the run.
@@ -26,7 +30,8 @@ use crate::units::{Cost, Rate, Secret};
     name = "shaper",
     version,
     max_term_width = 100,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    disable_help_subcommand = true
 )]
 pub(super) struct Cli {
     /// What to do.
@@ -43,6 +48,8 @@ pub(super) enum Command {
     Compare(CompareArgs),
     /// Serve the modelled API over HTTP
     Mock(MockArgs),
+    /// Say how a command is used, or (help limits) which limit suits which server
+    Help(HelpArgs),
 }
 
 /// `shaper run`.
@@ -61,6 +68,12 @@ pub(super) struct RunArgs {
     /// The limits.
     #[command(flatten)]
     pub(super) limits: LimitArgs,
+    /// How jobs wait for them.
+    #[command(flatten)]
+    pub(super) waiting: WaitingArgs,
+    /// What jobs cost of limits on units.
+    #[command(flatten)]
+    pub(super) units: UnitArgs,
     /// Retry.
     #[command(flatten)]
     pub(super) retry: RetryArgs,
@@ -105,9 +118,55 @@ pub(super) struct LimitArgs {
     /// At most N sends in ANY window of DUR; repeatable
     #[arg(long, alias = "sliding-window", value_name = "N/DUR", allow_hyphen_values = true, value_parser = window)]
     pub(super) window: Vec<Rate>,
+    /// Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR
+    /// [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR]
+    /// [per=KEY] [at=send|reply] [name=WORD]"; see `shaper help limits`
+    #[arg(long, value_name = "SPEC", allow_hyphen_values = true)]
+    pub(super) limit: Vec<Spec>,
+    /// Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)
+    #[arg(long, value_name = "KEY")]
+    pub(super) per: Option<KeyBy>,
+}
+
+/// How jobs wait.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Waiting")]
+pub(super) struct WaitingArgs {
+    /// Slots of each origin (scheme, host and port), besides --concurrency
+    #[arg(long, value_name = "N|none", allow_hyphen_values = true, value_parser = count_or_none)]
+    pub(super) per_host: Option<Bound<Cost>>,
+    /// A job that would wait longer than this fails, kind `queue_timeout`; 0s is now or never
+    #[arg(long, alias = "max-wait", value_name = "DUR", allow_hyphen_values = true, value_parser = parse_duration)]
+    pub(super) queue_timeout: Option<Duration>,
+    /// Room that windows keep for the jitter on the way; default: measured, at least 5 ms, at most 1 % of
+    /// the period; 0 is none
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_duration)]
+    pub(super) guard: Option<Duration>,
+    /// When jobs are due: closed (as slots and limits allow), once (all at the start)
+    #[arg(long, value_name = "WHEN", default_value = "closed")]
+    pub(super) arrivals: Arrivals,
     /// Most jobs held at once: waiting, resting, in flight, unwritten
     #[arg(long, value_name = "N", default_value = "10000", allow_hyphen_values = true, value_parser = count)]
     pub(super) lookahead: Cost,
+}
+
+/// What jobs cost of limits on units.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Units (LLM tokens; under --tpm, --tps and --limit with tokens)")]
+pub(super) struct UnitArgs {
+    /// How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output);
+    /// o200k, cl100k, openai in a build with the feature bpe
+    #[arg(long, value_name = "HOW", default_value = "chars")]
+    pub(super) estimate: Estimator,
+    /// Where an answer says what it used, a JSON pointer; found by itself for `OpenAI` and Anthropic
+    #[arg(long, value_name = "POINTER")]
+    pub(super) usage: Option<UsageAt>,
+    /// What was reserved and not used: unused (it is given back), never
+    #[arg(long, value_name = "WHICH", default_value = "unused")]
+    pub(super) refund: Refund,
+    /// A job that costs more than a limit ever holds: fail, wait (until the limit is full; it owes the rest)
+    #[arg(long, value_name = "WHAT", default_value = "fail")]
+    pub(super) oversize: Oversize,
 }
 
 /// When a try is repeated.
@@ -308,6 +367,14 @@ pub(super) struct MockArgs {
     /// Seed of latencies and failures
     #[arg(long, value_name = "N", default_value = "0")]
     pub(super) seed: u64,
+}
+
+/// `shaper help`.
+#[derive(Debug, Args)]
+pub(super) struct HelpArgs {
+    /// A command, or limits
+    #[arg(value_name = "TOPIC")]
+    pub(super) topic: Option<String>,
 }
 
 impl HttpArgs {

@@ -6,6 +6,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::args::RunArgs;
 use super::run::SLACK;
+use super::values::Bound;
 use crate::clock::Clock;
 use crate::engine::Event;
 use crate::error::Problem;
@@ -47,7 +48,12 @@ impl Kept {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             limits: limits.iter().map(Limit::from).collect(),
             concurrency: args.limits.concurrency.limit().map(Cost::get),
-            per_host: None,
+            per_host: args
+                .waiting
+                .per_host
+                .as_ref()
+                .and_then(Bound::limit)
+                .map(Cost::get),
             slack_us: nanos(SLACK) / 1_000,
             inputs: inputs.iter().cloned().map(Input::named).collect(),
             base_url: base_url.map(|url| without_credentials(url.as_str())),

@@ -1,5 +1,6 @@
 //! The flags that are shorthand, as limits. Floor 6: front.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::args::LimitArgs;
@@ -9,8 +10,25 @@ use crate::limit::{Counts, Spec};
 use crate::units::{Cost, Rate};
 
 impl LimitArgs {
-    /// The limits in the order: qps, rpm, tpm, tps, windows. Flags are shorthand for limit specs.
+    /// The limits in the order: qps, rpm, tpm, tps, windows, and those that are written out. Flags are
+    /// shorthand for limit specs. Each has a name of its own.
     pub(super) fn specs(&self) -> Result<Vec<Spec>, Problem> {
+        let mut specs = self.shorthand()?;
+        specs.extend(self.limit.iter().cloned());
+        for spec in &mut specs {
+            spec.per = spec.per.take().or_else(|| self.per.clone());
+        }
+        if let (Some(key), []) = (&self.per, &specs[..]) {
+            return Err(Problem::usage(
+                format!("--per {key} has no limit to keep apart"),
+                "give --qps or another limit with it",
+            ));
+        }
+        name_apart(&mut specs)?;
+        Ok(specs)
+    }
+
+    fn shorthand(&self) -> Result<Vec<Spec>, Problem> {
         let minute = Duration::from_secs(60);
         let per = |count: Option<&Bound<Cost>>, period, written: &str| {
             bound(count).map(|count| Rate {
@@ -52,17 +70,48 @@ impl LimitArgs {
                 specs.push(Spec::bucket(name, Counts::Units, rate, burst));
             }
         }
-        for (nth, rate) in self.window.iter().enumerate() {
-            let name = if nth == 0 {
-                "window".to_owned()
-            } else {
-                format!("window{}", nth + 1)
-            };
-            specs.push(Spec::window(&name, rate.clone()));
-        }
+        let windows = self.window.iter().cloned();
+        specs.extend(windows.map(|rate| Spec::window("window", rate)));
         Ok(specs)
     }
 }
+
+/// Gives each limit a name of its own: `window`, `window2`, as results count waits by name.
+///
+/// Two names that the user gave and that are one, or that of another wait, are a usage problem.
+fn name_apart(specs: &mut [Spec]) -> Result<(), Problem> {
+    let mut taken: Vec<Arc<str>> = Vec::new();
+    for spec in specs {
+        let own = spec.name.clone();
+        let usual = &*own == spec.kind.word();
+        let twice = taken.contains(&own);
+        if OTHER_WAITS.contains(&&*own) || (twice && !usual) {
+            let what = if twice {
+                format!("two limits have the name {own}")
+            } else {
+                format!("no limit can have the name {own}: other waits are counted under it")
+            };
+            return Err(Problem::usage(what, "give it another name=WORD"));
+        }
+        let mut names = (2..).map(|nth| Arc::from(format!("{own}{nth}")));
+        while taken.contains(&spec.name) {
+            spec.name = names.next().expect("numbers do not end");
+        }
+        taken.push(spec.name.clone());
+    }
+    Ok(())
+}
+
+/// What `wait_ms` of a result counts besides limits.
+const OTHER_WAITS: [&str; 7] = [
+    "slot",
+    "host_slot",
+    "pause",
+    "backoff",
+    "store",
+    "connect",
+    "sink",
+];
 
 /// No option and `none` are the same.
 fn bound<T: Clone>(given: Option<&Bound<T>>) -> Option<T> {
@@ -87,15 +136,24 @@ mod tests {
     use clap::Parser;
 
     use super::super::args::{Cli, Command};
+    use super::*;
 
-    fn limits(line: &str) -> Vec<String> {
-        let words = ["shaper", "run"].into_iter().chain(line.split(' '));
+    /// Words of one value stand with `_` between them.
+    fn specs(line: &str) -> Result<Vec<Spec>, Problem> {
+        let words = line.split(' ').map(|word| word.replace('_', " "));
+        let words = ["shaper", "run"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(words);
         let Command::Run(run) = Cli::try_parse_from(words).unwrap().command else {
             panic!("it is a run")
         };
-        run.limits
-            .specs()
-            .unwrap()
+        run.limits.specs()
+    }
+
+    fn limits(line: &str) -> Vec<String> {
+        let specs = specs(line).unwrap();
+        specs
             .iter()
             .map(|spec| format!("{} {spec}", spec.name))
             .collect()
@@ -117,6 +175,30 @@ mod tests {
         assert_eq!(
             limits("--window 10/5s --window 100/m"),
             ["window 10/5s window", "window2 100/m window"]
+        );
+        assert_eq!(
+            limits("--qps 10 --limit 5/s --limit tokens_9/m_leaky_name=out --per host"),
+            [
+                "qps 10 bucket burst=1 per=host",
+                "bucket 5/s bucket burst=1 per=host",
+                "out tokens 9/m leaky burst=9 per=host"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_limit_has_a_name_of_its_own() {
+        for line in [
+            "--qps 10 --limit 5/s_name=qps",
+            "--limit 5/s_name=slot",
+            "--limit 5/s_name=a --limit 6/s_name=a",
+        ] {
+            let why = specs(line).unwrap_err();
+            assert!(why.what.contains("name"), "{line}: {why}");
+        }
+        assert_eq!(
+            limits("--limit 5/s --limit 6/m"),
+            ["bucket 5/s bucket burst=1", "bucket2 6/m bucket burst=1"]
         );
     }
 }

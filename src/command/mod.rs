@@ -3,6 +3,7 @@
 mod args;
 mod compare;
 mod files;
+mod help;
 mod kept;
 mod limits;
 mod mock;
@@ -29,6 +30,7 @@ pub fn main(line: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Mock(args) => mock::mock(&args),
+        Command::Help(args) => help::help(&args),
     };
     ended.unwrap_or_else(|problem| {
         tell(&problem);

@@ -14,14 +14,13 @@ use tokio::sync::mpsc;
 
 use super::args::{OutputArgs, RunArgs};
 use super::kept::{self, Kept};
-use super::values::{ProgressKind, ReportForm};
+use super::values::{Bound, ProgressKind, ReportForm};
 use super::{files, print, say, tell};
 use crate::client::{Client, ClientSpec, Via};
 use crate::clock::Clock;
 use crate::drive::live::{Live, Notes};
 use crate::engine::{End, LookAhead, Rules, Signal};
 use crate::error::{Exit, Problem};
-use crate::estimate::Estimator;
 use crate::limit::{Counts, Guard, Setting, Spec, keys_of};
 use crate::metrics::littles::Setup;
 use crate::metrics::{Owner, Summary};
@@ -33,6 +32,7 @@ use crate::retry::Policy;
 use crate::sink::{Existing, Form, Inputs, SinkSpec, Target, Tell};
 use crate::source::{self, Reader, Source, UnitsRule};
 use crate::units::Cost;
+use crate::usage::UsageRule;
 
 /// A late wake-up within this costs no rate. Timers ring 0.1 ms late, but a busy machine holds a program
 /// up for one or two milliseconds now and then (`cargo bench --bench pacing` prints it).
@@ -54,7 +54,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
         .map(|spec| mock::serve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), spec, seed, None));
     let mock = mock.transpose()?;
     let setting = Setting {
-        guard: Guard::Measured,
+        guard: args.waiting.guard.map_or(Guard::Measured, Guard::Of),
         epoch: clock.epoch(),
     };
     let rules = rules(args, limits.clone(), setting, seed);
@@ -104,7 +104,7 @@ fn open_input(args: &RunArgs, limits: &[Spec]) -> Result<Input, Problem> {
         body: args.http.data.clone().map(Into::into),
         limit_jobs: args.input.limit_jobs.map(Cost::get),
         units: if counted {
-            UnitsRule::Reserve(Estimator::default())
+            UnitsRule::Reserve(args.units.estimate)
         } else {
             UnitsRule::Ignored
         },
@@ -166,8 +166,13 @@ fn rules(args: &RunArgs, limits: Vec<Spec>, setting: Setting, seed: u64) -> Rule
         .map_or(retry.max_attempts, |retries| u32::from(retries) + 1);
     Rules {
         slots: args.limits.concurrency.limit(),
+        per_host: args.waiting.per_host.as_ref().and_then(Bound::limit),
         limits,
         setting,
+        oversize: args.units.oversize,
+        refund: args.units.refund,
+        queue_timeout: args.waiting.queue_timeout,
+        arrivals: args.waiting.arrivals,
         retry: Policy {
             max_attempts: NonZeroU32::new(attempts).expect("parsed as at least one"),
             backoff: retry.backoff,
@@ -178,10 +183,9 @@ fn rules(args: &RunArgs, limits: Vec<Spec>, setting: Setting, seed: u64) -> Rule
         slack: SLACK,
         timeout: retry.timeout,
         look_ahead: LookAhead {
-            jobs: usize::try_from(args.limits.lookahead.get()).unwrap_or(usize::MAX),
+            jobs: usize::try_from(args.waiting.lookahead.get()).unwrap_or(usize::MAX),
             ..LookAhead::default()
         },
-        ..Rules::default()
     }
 }
 
@@ -206,6 +210,7 @@ fn go(
         connect_timeout: Some(args.retry.connect_timeout),
         read_timeout: args.retry.read_timeout,
         max_body: args.http.max_body,
+        usage: usage(args, &setup.limits),
         via: mock.map_or(Via::Direct, |mock| Via::Mock(mock.address())),
         ..ClientSpec::default()
     })?;
@@ -225,6 +230,15 @@ fn go(
         },
     };
     runtime.block_on(live.run(rules))
+}
+
+/// Where answers say what they used, where a limit counts that.
+fn usage(args: &RunArgs, limits: &[Spec]) -> UsageRule {
+    match &args.units.usage {
+        _ if !limits.iter().any(|limit| limit.counts.is_units()) => UsageRule::Ignored,
+        Some(at) => UsageRule::At(at.clone()),
+        None => UsageRule::Found,
+    }
 }
 
 /// The lines of the input, counted beside the run: the progress line shows them when they are known.
@@ -251,13 +265,6 @@ fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
         format!("{slots} slots")
     })];
     for (number, limit) in setup.limits.iter().enumerate() {
-        let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
-        let (span, shown) = if limit.rate.period < minute {
-            (second, "1 s")
-        } else {
-            (minute, "60 s")
-        };
-        let most = limit.most_in(span, SLACK);
         let unit = match limit.counts {
             Counts::Requests => "",
             Counts::Units => " tokens",
@@ -265,9 +272,12 @@ fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
             Counts::Output => " output tokens",
         };
         let name = setup.name_of(Owner::Limit(number));
+        let each = limit.per.as_ref();
+        let each = each.map_or(String::new(), |key| format!(", for each {key}"));
         limits.push(format!(
-            "{name} ({}, at most {most}{unit} in any {shown})",
-            limit.rate.shown()
+            "{name} ({}, {}{each})",
+            limit.rate.shown(),
+            limit.promise_in_numbers(SLACK, unit),
         ));
     }
     let results = match target {

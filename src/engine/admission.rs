@@ -27,9 +27,10 @@ impl Engine {
         let mut scan = Scan::default();
         let mut closed: Vec<Closed> = Vec::new();
         let mut after = None;
-        while let Some((seq, lane)) = match closed.is_empty() {
-            true => self.lanes.next_open(after),
-            false => self.lanes.next_frugal(after),
+        while let Some((seq, lane)) = if closed.is_empty() {
+            self.lanes.next_open(after)
+        } else {
+            self.lanes.next_frugal(after)
         } {
             after = Some((seq, lane));
             if let Some(until) = self.lanes.unreachable_until(lane, self.now) {
@@ -49,7 +50,7 @@ impl Engine {
             let opening = self.gate.opening(&work.job, states, from, self.now);
             let (opening, elder) = match opening {
                 Ok(at) => (self.harmless(seq, &work.job, states, at, &closed), None),
-                Err(obstacle) => (Err(obstacle), self.elder(held, obstacle)),
+                Err(obstacle) => (Err(obstacle), elder(held, obstacle)),
             };
             let obstacle = match opening {
                 Ok(at) => {
@@ -97,18 +98,6 @@ impl Engine {
         self.leaves_lane(ticket, lane);
         let action = self.grant(ticket, at);
         actions.push(action);
-    }
-
-    /// A head that a shared limit on units holds, for those who come after it.
-    fn elder(&self, held: &Held, obstacle: Obstacle) -> Option<Elder> {
-        match (obstacle.stops, obstacle.until) {
-            (Stops::Payers(_), Until::At(at)) => Some(Elder {
-                job: held.work().job.clone(),
-                states: held.holds.states.clone(),
-                at,
-            }),
-            (Stops::Payers(_) | Stops::Everyone | Stops::Line(_), _) => None,
-        }
     }
 
     /// Whether an older head than `seq` waits for a shared limit that this job pays.
@@ -165,6 +154,18 @@ struct Closed {
     seq: u64,
     /// The head, if the limit itself holds it and not an older one.
     elder: Option<Elder>,
+}
+
+/// A head that a shared limit on units holds, for those who come after it.
+fn elder(held: &Held, obstacle: Obstacle) -> Option<Elder> {
+    match (obstacle.stops, obstacle.until) {
+        (Stops::Payers(_), Until::At(at)) => Some(Elder {
+            job: held.work().job.clone(),
+            states: held.holds.states.clone(),
+            at,
+        }),
+        (Stops::Payers(_) | Stops::Everyone | Stops::Line(_), _) => None,
+    }
 }
 
 impl Scan {

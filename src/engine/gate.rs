@@ -124,10 +124,8 @@ pub(super) struct Holds {
 impl Holds {
     /// Nothing taken yet.
     pub(super) fn none(states: Arc<[StateId]>) -> Self {
-        Self {
-            states,
-            taken: Vec::new(),
-        }
+        let taken = Vec::with_capacity(states.len());
+        Self { states, taken }
     }
 }
 

@@ -76,7 +76,8 @@ impl Work {
             waits_since: None,
             blocker: None,
             waits: Vec::new(),
-            tries: Vec::new(),
+            // Most jobs need one, and its memory is got when there is time: not at the grant.
+            tries: Vec::with_capacity(1),
             last_rest: Duration::ZERO,
             spent: UnitsSpent::default(),
         }

@@ -39,6 +39,7 @@ use crate::error::Problem;
 use crate::job::{BadLine, Job};
 use crate::metrics::{Counts, Metrics, Owner, Summary, Turn};
 use crate::outcome::{Failure, FailureKind, Head, Outcome, Reply, Status, Try, Waits};
+use crate::proof::Proof;
 use crate::quota;
 use crate::retry::{Final, Policy, Verdict};
 use crate::units::Tick;
@@ -101,7 +102,10 @@ impl Engine {
             input: Input::Open,
             signal: None,
             stopped: false,
-            metrics: Metrics::new(rules.slack),
+            metrics: Metrics::new(
+                rules.slack,
+                Proof::new(&rules.limits, rules.slack, rules.setting.epoch),
+            ),
             blocker: Owner::Slot,
             rules,
         }
@@ -439,8 +443,8 @@ impl Engine {
         {
             work.waits.push((Owner::Connect, at.since(handed_over)));
         }
-        let now_try = work.current();
-        self.metrics.ended(now, now_try);
+        let now_try = work.tries.last().expect(HAS_WORK);
+        self.metrics.ended(now, now_try, &work.job.keys);
         let asked = now_try.retry_after;
         let verdict = self
             .rules

@@ -293,6 +293,20 @@ impl Spec {
     }
 }
 
+impl Spec {
+    /// The same as one number, with what is counted: for buckets in 1 s, for slow ones in 60 s; else in
+    /// one period.
+    pub fn promise_in_numbers(&self, slack: Duration, unit: &str) -> String {
+        let minute = Duration::from_secs(60);
+        let (span, shown) = match self.kind.has_burst() {
+            true if self.rate.period < minute => (Duration::from_secs(1), "1 s".to_owned()),
+            true => (minute, "60 s".to_owned()),
+            false => (self.rate.period, written(self.rate.period)),
+        };
+        format!("at most {}{unit} in any {shown}", self.most_in(span, slack))
+    }
+}
+
 /// A span in one unit that holds it exactly, so that it can be read again.
 pub(super) fn written(span: Duration) -> String {
     let nanos = span.as_nanos();

@@ -345,11 +345,12 @@ mod tests {
     use super::*;
     use crate::limit::Spec;
     use crate::metrics::Metrics;
+    use crate::proof::Proof;
     use crate::units::Tick;
 
     /// A run of 10 s at 10/s with 99.3 ms in flight, in which these owners had so many per cent.
     fn run(shares: &[(Owner, u64)], change: fn(&mut Summary)) -> Diagnosis {
-        let mut summary = Metrics::new(Duration::ZERO).close(Tick::ZERO);
+        let mut summary = Metrics::new(Duration::ZERO, Proof::nothing()).close(Tick::ZERO);
         summary.tries = 100;
         summary.counts.ok = 100;
         summary.elapsed = Duration::from_secs(10);

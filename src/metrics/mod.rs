@@ -19,7 +19,9 @@ use stretch::Totals;
 pub use stretch::{MeanUnits, Part, Stretch};
 pub use summary::{ByVerdict, Counts, Sends, Summary};
 
+use crate::job::Keys;
 use crate::outcome::{FailureKind, Outcome, Status, Try, UnitsSpent};
+use crate::proof::Proof;
 use crate::units::Tick;
 
 /// A first send that is later than due by more than this is late. A busy machine alone stays below it.
@@ -57,11 +59,13 @@ pub struct Metrics {
     waits: BTreeMap<Arc<str>, Duration>,
     full_of: Option<String>,
     units: UnitsSpent,
+    proof: Proof,
 }
 
 impl Metrics {
     /// Nothing yet. `slack` is what a grant may be charged for the past: being late by less is no loss.
-    pub fn new(slack: Duration) -> Self {
+    /// `proof` is told of every try.
+    pub fn new(slack: Duration, proof: Proof) -> Self {
         Self {
             slack,
             counts: Counts::default(),
@@ -93,6 +97,7 @@ impl Metrics {
             waits: BTreeMap::new(),
             full_of: None,
             units: UnitsSpent::default(),
+            proof,
         }
     }
 
@@ -137,13 +142,15 @@ impl Metrics {
             self.advance(now);
             self.begun = Some(self.totals.copy());
         }
+        self.proof.granted(now);
         self.in_flight += 1;
         self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
         self.tries += 1;
     }
 
-    /// A try has ended.
-    pub fn ended(&mut self, now: Tick, done: &Try) {
+    /// A try of a job with these keys has ended.
+    pub fn ended(&mut self, now: Tick, done: &Try, keys: &Keys) {
+        self.proof.ended(done, keys);
         self.in_flight -= 1;
         self.first_reply = true;
         self.totals.ended += 1;
@@ -303,6 +310,7 @@ impl Metrics {
             waits: self.waits,
             full_of: self.full_of,
             units: self.units,
+            proof: self.proof.close(),
         }
     }
 }
@@ -323,7 +331,7 @@ mod tests {
 
     #[test]
     fn the_wait_for_the_first_job_is_no_part_of_the_run() {
-        let mut metrics = Metrics::new(Duration::ZERO);
+        let mut metrics = Metrics::new(Duration::ZERO, Proof::nothing());
         let turn = |owner| Turn {
             hold: HoldOn::Open(owner),
             head: None,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{Latencies, Stretch};
 use crate::outcome::{FailureKind, UnitsSpent};
+use crate::proof::Proven;
 use crate::units::Tick;
 
 /// The figures of a run.
@@ -47,6 +48,8 @@ pub struct Summary {
     pub full_of: Option<String>,
     /// What all tries reserved and used, where a limit counts units.
     pub units: UnitsSpent,
+    /// Whether the limits were kept; empty without limits.
+    pub proof: Proven,
 }
 
 /// Lines of input by what became of them. `read = ok + failed + invalid + cancelled`, always.

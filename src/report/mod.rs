@@ -9,6 +9,8 @@ mod samples;
 pub mod text;
 mod throughput;
 
+pub use page::folded;
+
 use crate::engine::End;
 use crate::limit::Counts;
 use crate::metrics::diagnose::Diagnosis;

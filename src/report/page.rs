@@ -108,7 +108,7 @@ impl Page {
 }
 
 /// The text in lines of at most `room` columns, but for longer words.
-fn folded(text: &str, room: usize) -> Vec<String> {
+pub fn folded(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.last_mut().expect("there is always one");

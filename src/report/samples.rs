@@ -8,11 +8,12 @@ use http::StatusCode;
 
 use super::{Facts, Report};
 use crate::engine::End;
-use crate::job::{BadLine, JobHash, Place};
+use crate::job::{BadLine, JobHash, Keys, Place};
 use crate::limit::{Counts, Spec};
 use crate::metrics::littles::Setup;
 use crate::metrics::{HoldOn, Metrics, Owner, Turn};
 use crate::outcome::{Failure, FailureKind, Outcome, Reached, Status, Try};
+use crate::proof::Proof;
 use crate::units::{Cost, Tick};
 
 /// A run of equal jobs: as many at once as `slots`, one every `every`.
@@ -92,13 +93,13 @@ pub(super) fn unconnected() -> Report {
 
 /// Nothing was read.
 pub(super) fn empty() -> Report {
-    let summary = Metrics::new(Duration::ZERO).close(Tick::ZERO);
+    let summary = Metrics::new(Duration::ZERO, Proof::nothing()).close(Tick::ZERO);
     Report::new(summary, setup(20, &[("qps", "10")]), facts())
 }
 
 impl Run {
     pub(super) fn metrics(&self) -> crate::metrics::Summary {
-        let mut metrics = Metrics::new(Duration::ZERO);
+        let mut metrics = Metrics::new(Duration::ZERO, Proof::nothing());
         let mut ends: BTreeMap<(Tick, u64), Tick> = BTreeMap::new();
         let mut now = Tick::ZERO;
         let (mut next, mut flying) = (0, 0);
@@ -157,7 +158,7 @@ impl Run {
             failure,
             units: None,
         };
-        metrics.ended(end, &done);
+        metrics.ended(end, &done, &Keys::default());
         let (verdict, error) = match status {
             Some(200) => (Status::Ok, None),
             Some(_) => (Status::Failed, Some((FailureKind::Http, String::new()))),
