@@ -30,6 +30,7 @@ pub mod manifest;
 pub mod mock;
 pub mod progress;
 pub mod report;
+pub mod results;
 pub mod sink;
 pub mod source;
 

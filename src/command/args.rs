@@ -46,6 +46,8 @@ pub(super) enum Command {
     Run(Box<RunArgs>),
     /// The same 1000 jobs under several disciplines, side by side; virtual time, nothing is sent
     Compare(CompareArgs),
+    /// Prove from the recorded send times that no limit was exceeded
+    Verify(Box<VerifyArgs>),
     /// Serve the modelled API over HTTP
     Mock(MockArgs),
     /// Say how a command is used, or (help limits) which limit suits which server
@@ -335,6 +337,40 @@ pub(super) struct CompareArgs {
     /// No characters outside ASCII
     #[arg(long)]
     pub(super) ascii: bool,
+}
+
+/// `shaper verify`.
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("concurrency", |arg| arg.default_value("none").help("Slots: requests in flight")),
+    after_help = "Windows are proved over the moments of sending, buckets and fixed windows over those of granting,
+to the microsecond. Limits given here stand for all those of FILE.run. Several files are shards
+of one run: all their sends together are held against each limit.
+
+Exit codes: 0 proved, 1 exceeded, or not proved for clocks so far apart, 2 unreadable or no limits."
+)]
+pub(super) struct VerifyArgs {
+    /// Files of results, or of arrivals at `shaper mock`
+    #[arg(value_name = "RESULTS", required = true)]
+    pub(super) results: Vec<PathBuf>,
+    /// In place of those of FILE.run.
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
+    /// How long before a grant a bucket may have been charged; default: that of FILE.run, else 2ms
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_duration, help_heading = "Proof")]
+    pub(super) slack: Option<Duration>,
+    /// How far apart the clocks of the files may be: a limit is proved if it holds for any such clocks
+    #[arg(long, value_name = "DUR", default_value = "0s", allow_hyphen_values = true, value_parser = parse_duration, help_heading = "Proof")]
+    pub(super) clock_skew: Duration,
+    /// The form of the proof: text, json, none
+    #[arg(
+        long,
+        value_name = "FORM",
+        default_value = "text",
+        hide_possible_values = true,
+        help_heading = "Proof"
+    )]
+    pub(super) report: ReportForm,
 }
 
 /// `shaper mock`.

@@ -9,6 +9,7 @@ mod limits;
 mod mock;
 mod run;
 mod values;
+mod verify;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -29,6 +30,7 @@ pub fn main(line: impl IntoIterator<Item = OsString>) -> Exit {
     let ended = match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Verify(args) => verify::verify(&args),
         Command::Mock(args) => mock::mock(&args),
         Command::Help(args) => help::help(&args),
     };

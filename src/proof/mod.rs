@@ -15,3 +15,4 @@ pub use event::{Event, Mark, key_word};
 pub use order::Proof;
 pub use proved::{Minute, Most, Proved, Proven, Stretch, Verdict};
 pub use prover::{Prover, Terms};
+pub use span::most_at_once;

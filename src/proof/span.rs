@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{Mark, Most};
+use crate::units::Tick;
 
 /// What lies in the window that ends now. Memory: one entry for each event of one length.
 #[derive(Debug)]
@@ -74,12 +75,25 @@ impl Span {
     }
 }
 
+/// The most of these stretches, each without its end, that were open at once; sorts them.
+pub fn most_at_once(stretches: &mut [(Tick, Tick)]) -> Most {
+    stretches.sort_unstable();
+    let (mut span, mut most) = (Span::new(0), Most::default());
+    for &(from, to) in &*stretches {
+        let mark = Mark {
+            at: from,
+            source: 0,
+        };
+        span.add(mark, to.0, 1, &mut most);
+    }
+    most
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::units::Tick;
 
     fn most(length: u64, events: &[(u64, u64, u64)]) -> Most {
         let (mut span, mut most) = (Span::new(length), Most::default());
@@ -97,6 +111,13 @@ mod tests {
     fn one_nanosecond_less_than_a_period_is_inside_and_a_whole_one_is_not() {
         assert_eq!(most(1_000, &[(5, 5, 2), (1_004, 1_004, 3)]).sum, 5);
         assert_eq!(most(1_000, &[(5, 5, 2), (1_005, 1_005, 3)]).sum, 3);
+    }
+
+    #[test]
+    fn a_stretch_that_ends_where_another_begins_is_not_open_with_it() {
+        let mut stretches =
+            [(5, 9), (0, 5), (0, 6), (9, 9)].map(|(from, to)| (Tick(from), Tick(to)));
+        assert_eq!(most_at_once(&mut stretches).sum, 2);
     }
 
     #[test]

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::Report;
 use super::text::QUANTILES;
+use super::{Report, proof};
 use crate::engine::{End, Signal};
 use crate::metrics::littles::Cause;
 use crate::metrics::{ByVerdict, Latencies, Owner, Part};
+use crate::proof::Mark;
+use crate::units::Tick;
 
 /// The report as one object. Times are in milliseconds, rates per second; what is not known, and what
 /// is no number, is `null`.
@@ -57,10 +59,17 @@ pub fn json(report: &Report) -> Value {
         "peak_in_flight": summary.peak_in_flight,
         "slots": report.setup.slots,
         "limits": limits(report),
+        "proof": proof::limits(&summary.proof, &since_start),
+        "worst_minute": proof::minute(&summary.proof, &since_start),
         "inputs": report.facts.inputs,
         "seed": report.facts.seed,
         "transport": report.facts.transport,
     })
+}
+
+/// In milliseconds since the run began.
+fn since_start(mark: Mark) -> Value {
+    json!({ "ms": millis(mark.at.since(Tick::ZERO)) })
 }
 
 fn throughput(report: &Report) -> Value {

@@ -4,6 +4,7 @@ mod bars;
 pub mod comparison;
 pub mod json;
 mod page;
+pub mod proof;
 #[cfg(test)]
 mod samples;
 pub mod text;

@@ -12,8 +12,8 @@ use crate::job::{BadLine, JobHash, Keys, Place};
 use crate::limit::{Counts, Spec};
 use crate::metrics::littles::Setup;
 use crate::metrics::{HoldOn, Metrics, Owner, Turn};
-use crate::outcome::{Failure, FailureKind, Outcome, Reached, Status, Try};
-use crate::proof::Proof;
+use crate::outcome::{Failure, FailureKind, Outcome, Reached, Spent, Status, Try, UnitsSpent};
+use crate::proof::{Event, Proof, Proven, Prover, Terms};
 use crate::units::{Cost, Tick};
 
 /// A run of equal jobs: as many at once as `slots`, one every `every`.
@@ -89,6 +89,33 @@ pub(super) fn unconnected() -> Report {
         late: Duration::ZERO,
     };
     Report::new(run.metrics(), setup(10, &[]), facts())
+}
+
+/// What is proved of these limits by one send each 30 ms for 3 s, of 70 tokens of which 40 are used.
+pub(super) fn proven(limits: &[Spec]) -> Proven {
+    let total = Spent {
+        reserved: 70,
+        used: 40,
+    };
+    let units = UnitsSpent {
+        total,
+        ..UnitsSpent::default()
+    };
+    let mut prover = Prover::new(limits, Terms::default());
+    for number in 0..100 {
+        let at = Tick(number * 30_000_000);
+        let event = Event {
+            granted: at,
+            sent: at,
+            answered: at,
+            units: Some(Box::new(units)),
+            keys: Box::default(),
+            source: 0,
+        };
+        prover.granted(&event);
+        prover.sent(&event);
+    }
+    prover.close()
 }
 
 /// Nothing was read.

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::Report;
 pub use super::bars::Glyphs;
 pub use super::page::Paint;
 use super::page::{INDENT, Page, Tone};
+use super::{Report, proof};
 use crate::engine::{End, Signal};
 use crate::error::Exit;
 use crate::metrics::{ByVerdict, LATE, Latencies, Owner, Part};
@@ -23,6 +23,9 @@ const VERDICT: usize = 8;
 /// The most findings that are printed; JSON has them all.
 const FINDINGS: usize = 3;
 
+/// The most limits whose proof is printed, those that were exceeded first; JSON has them all.
+const PROVED: usize = 4;
+
 /// Sends are called late if the 99th percentile since due is so many times that of the service time,
 /// and more than [`LATE`] above it.
 const LATE_TIMES: u32 = 2;
@@ -38,7 +41,7 @@ pub(super) const QUANTILES: [(&str, f64); 5] = [
 
 /// The whole report, each line ended. Where a run fills all its lines, findings give way.
 pub fn text(report: &Report, glyphs: Glyphs, paint: Paint) -> String {
-    let with = |findings| {
+    let with = |(findings, limits)| {
         let mut page = Page::new(glyphs, paint);
         page.verdict(report);
         page.throughput(report);
@@ -48,11 +51,13 @@ pub fn text(report: &Report, glyphs: Glyphs, paint: Paint) -> String {
         page.latency(report);
         page.tries(report);
         page.circumstances(report);
+        page.proof(report, limits);
         page.into_text()
     };
-    let mut texts = (0..=FINDINGS).rev().map(with);
+    let fewer = (0..=FINDINGS).rev().map(|findings| (findings, PROVED));
+    let mut texts = fewer.chain([(0, 0)]).map(with);
     let fitting = texts.find(|text| text.lines().count() <= LINES);
-    fitting.unwrap_or_else(|| with(0).split_inclusive('\n').take(LINES).collect())
+    fitting.unwrap_or_else(|| with((0, 0)).split_inclusive('\n').take(LINES).collect())
 }
 
 /// Little's law is a law of means over whole tries: within so many per cent it is said to agree. A try
@@ -282,6 +287,39 @@ impl Page {
     }
 }
 
+impl Page {
+    /// The proof of at most so many limits, and how the others stand.
+    fn proof(&mut self, report: &Report, most: usize) {
+        let proven = &report.summary.proof;
+        let mut limits: Vec<_> = proven.limits.iter().enumerate().collect();
+        limits.sort_by_key(|(_, proved)| proved.verdict.is_kept());
+        let mut heading = "PROOF";
+        for (number, proved) in limits.iter().take(most) {
+            let text = proof::line(&report.setup.name_of(Owner::Limit(*number)), proved);
+            let tone = if proved.verdict.is_kept() {
+                Tone::Calm
+            } else {
+                Tone::Alarm
+            };
+            self.section(heading, &text, tone);
+            heading = "";
+        }
+        let rest = limits.get(most.min(limits.len())..).unwrap_or_default();
+        let kept = rest.iter().filter(|(_, it)| it.verdict.is_kept()).count();
+        if !rest.is_empty() {
+            let text = format!("{kept} of {} more limits kept", rest.len());
+            self.section(heading, &text, Tone::Calm);
+        }
+        if let Some(minute) = proven.minute.as_ref().filter(|_| most > 0) {
+            self.section("MINUTE", &proof::minute_text(minute), Tone::Calm);
+        }
+        if proven.unseen > 0 && !limits.is_empty() {
+            let text = format!("{} tries were cut off and are not in it", proven.unseen);
+            self.section("", &text, Tone::Calm);
+        }
+    }
+}
+
 fn ended(end: &End) -> Option<String> {
     Some(match end {
         End::Finished => return None,
@@ -356,6 +394,34 @@ mod tests {
     }
 
     #[test]
+    fn the_report_ends_with_the_proof_of_each_limit_and_the_worst_minute() {
+        let Report {
+            mut summary,
+            mut setup,
+            facts,
+            ..
+        } = samples::held_by_qps();
+        setup
+            .limits
+            .push("tokens 5000/1m window name=mine".parse().unwrap());
+        summary.proof = samples::proven(&setup.limits);
+        let report = Report::new(summary, setup, facts);
+        let text = shown(&report);
+        let proof = text.split("PROOF").nth(1).unwrap();
+        let expected = [
+            "--qps 10: at most 11 in any 1s, most sent 34 (at +0 s); EXCEEDED by 70",
+            "--limit mine 5000/1m: at most 5000 tokens in any 1m, most sent 4000 (at +0 s); kept",
+            "4000 tokens in any 60 s by what was reserved, 4000 by what was used",
+        ];
+        assert_holds(proof, &expected);
+        assert!(proof.find(expected[0]) < proof.find(expected[1]), "{proof}");
+        let json = crate::report::json::json(&report);
+        assert_eq!(json["proof"][0]["verdict"], "exceeded", "{json}");
+        assert_eq!(json["worst_minute"]["used"], 4000);
+        assert!(!shown(&samples::held_by_qps()).contains("PROOF"));
+    }
+
+    #[test]
     fn a_run_held_by_slots_names_the_latency_and_advises_qps() {
         let text = shown(&samples::held_by_slots());
         assert_holds(
@@ -427,10 +493,14 @@ mod tests {
             "results cannot be written: No space left on device (os error 28) ".repeat(2),
             "make room, and run again",
         ));
+        let many = ["5/s window", "1M/s fixed"].map(|limit| limit.parse().unwrap());
+        setup.limits.extend(many);
+        summary.proof = samples::proven(&setup.limits);
         let text = shown(&Report::new(summary, setup, facts));
         assert_holds(
             &text,
             &[
+                "2 of 2 more limits kept",
                 "--tps 1M at 850 a try",
                 "results could not be written",
                 "seed 42",

@@ -5,7 +5,7 @@ use std::fs;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::program::{Output, Shaper};
+use crate::support::program::{OUT, Output, Shaper};
 use crate::support::server::{Gate, Server, Step};
 
 /// What stands beside `out.jsonl`.
@@ -117,4 +117,245 @@ fn results_in_no_regular_file_have_nothing_beside_them() {
         .output();
     done.exits(0);
     assert!(!done.path("-.run").exists());
+}
+
+/// A result with one try that was granted at `at` microseconds and sent 10 later.
+fn line(seq: u64, at: u64) -> String {
+    let (sent, done) = (at + 10, at + 50_000);
+    format!(
+        r#"{{"seq":{seq},"line":1,"tokens":{{"reserved":10,"used":4}},"tries":[{{"granted_us":{at},"sent_us":{sent},"first_byte_us":{done},"done_us":{done}}}]}}"#
+    ) + "\n"
+}
+
+/// Results every `gap` microseconds.
+fn every(gap: u64, count: u64) -> String {
+    (0..count)
+        .map(|seq| line(seq, 1_700_000_000_000_000 + seq * gap))
+        .collect()
+}
+
+fn run_file(limits: &[&str]) -> String {
+    let limits: Vec<Value> = limits
+        .iter()
+        .map(|limit| serde_json::json!({ "name": "window", "limit": limit }))
+        .collect();
+    serde_json::json!({
+        "version": "0.1.0", "limits": limits, "concurrency": null, "per_host": null,
+        "slack_us": 2000, "inputs": [], "base_url": null, "seed": 1, "host": "h",
+        "started_us": 1, "ended": null,
+    })
+    .to_string()
+}
+
+fn verify() -> Shaper {
+    Shaper::plain().args(["verify"])
+}
+
+#[track_caller]
+fn shows(done: &Output, words: &[&str]) {
+    let page = String::from_utf8_lossy(&done.stdout);
+    for words in words {
+        assert!(page.contains(words), "no {words:?} in {done}");
+    }
+    let widest = page.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(100), "too wide: {done}");
+}
+
+#[test]
+fn a_run_is_proved_from_its_own_results() {
+    let server = Server::start([Step::ok()]);
+    let job = format!("{{\"url\":\"{}\",\"tokens\":9}}\n", server.url("/"));
+    let done = Shaper::run()
+        .jobs("jobs.jsonl", job.repeat(12))
+        .args(["--qps", "100", "--window", "5/100ms", "--tpm", "5k"])
+        .args(["-c", "4"])
+        .with_results()
+        .output();
+    done.exits(0);
+    let proved = verify()
+        .jobs(OUT, fs::read(done.path(OUT)).expect("it was written"))
+        .file(RUN, fs::read(done.path(RUN)).expect("it was written"))
+        .output();
+    proved.exits(0);
+    shows(
+        &proved,
+        &[
+            "out.jsonl: 12 results, 12 sends",
+            "not seen: nothing",
+            "--qps 100    kept",
+            "at most 1 + 100/s x (T + 2ms 1us) granted in any time T",
+            "--window 5/100ms    kept",
+            "--tpm 5000    kept",
+            "slots 4    kept",
+            "worst minute",
+            "kept: 12 sends",
+        ],
+    );
+}
+
+#[test]
+fn what_was_exceeded_is_told_with_its_worst_window_and_exit_1() {
+    let results = every(99_999, 30);
+    let done = verify()
+        .jobs(OUT, &results)
+        .file(RUN, run_file(&["10/1s window"]))
+        .output();
+    done.exits(1);
+    shows(
+        &done,
+        &[
+            "--window 10/1s    EXCEEDED by 1",
+            "11 in any 1s",
+            "first 2023-11-14T22:13:20.000010Z  out.jsonl:1",
+            "last  2023-11-14T22:13:21.000000Z  out.jsonl:11",
+            "the run was cut off",
+            "NOT KEPT: 30 sends",
+        ],
+    );
+    let exact = verify()
+        .jobs(OUT, every(100_000, 30))
+        .args(["--window", "10/1s"]);
+    exact.output().exits(0);
+}
+
+#[test]
+fn limits_that_are_given_stand_for_those_of_the_run() {
+    let verify = |args: &[&str]| {
+        verify()
+            .jobs(OUT, every(99_999, 30))
+            .file(RUN, run_file(&["10/1s window"]))
+            .args(args)
+            .output()
+    };
+    verify(&["--window", "11/1s"]).exits(0);
+    verify(&["--qps", "10"]).exits(0);
+    verify(&["--qps", "10", "--slack", "10us"]).exits(1);
+    verify(&["--tps", "99", "--token-burst", "10"]).exits(0);
+    verify(&["-c", "1"]).exits(0);
+    verify(&["--qps", "9", "--report", "none"]).exits(1);
+    let done = verify(&["--qps", "9", "--report", "json"]);
+    let page: Value = serde_json::from_slice(&done.stdout).expect("one object");
+    assert_eq!(page["kept"], false);
+    assert_eq!(page["limits"][0]["verdict"], "exceeded", "{page}");
+    assert_eq!(
+        page["limits"][0]["granted"]["most"]["last"]["place"],
+        "out.jsonl:30"
+    );
+}
+
+#[test]
+fn shards_are_proved_together_and_must_have_had_one_quota() {
+    let (one, two) = (every(100_000, 20), every(100_000, 20));
+    let shards = || verify().jobs("a.jsonl", &one).jobs("b.jsonl", &two);
+    let run = run_file(&["10/1s window"]);
+    let both = shards()
+        .file("a.jsonl.run", &run)
+        .file("b.jsonl.run", &run)
+        .output();
+    both.exits(1);
+    shows(
+        &both,
+        &[
+            "EXCEEDED by 10",
+            "first 2023-11-14T22:13:20.000010Z  a.jsonl:1",
+        ],
+    );
+    shards().args(["--window", "20/1s"]).output().exits(0);
+    let other = shards()
+        .file("a.jsonl.run", &run)
+        .file("b.jsonl.run", run_file(&["10/1s window", "5/s"]))
+        .output();
+    other
+        .exits(2)
+        .says("a.jsonl was written under 10/1s window")
+        .says("b.jsonl under 10/1s window, 5/s bucket");
+    let twice = verify()
+        .jobs("a.jsonl", &one)
+        .args(["./a.jsonl", "--qps", "1"]);
+    twice.output().exits(2).says("named twice");
+}
+
+#[test]
+fn clocks_that_may_differ_prove_less() {
+    let verify = |skew: &str| {
+        verify()
+            .jobs(OUT, every(100_000, 30))
+            .args(["--window", "10/1s", "--clock-skew", skew])
+            .output()
+    };
+    verify("0").exits(0);
+    let done = verify("1ms");
+    done.exits(1);
+    shows(
+        &done,
+        &[
+            "NOT PROVED: kept only if the clocks agree",
+            "clocks up to 1ms apart",
+        ],
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_its_place_and_exit_2() {
+    let whole = every(100_000, 3);
+    let torn = format!("{whole}{{\"seq\":3,\"tries\":[{{");
+    let damaged = format!("{whole}{{\"seq\":3,\n{whole}");
+    let limit = ["--qps", "10"];
+    for (text, words) in [
+        ("", "out.jsonl: has no results"),
+        ("{\"url\":\"http://h/\"}\n", "out.jsonl:1:"),
+        (&damaged, "out.jsonl:4:"),
+    ] {
+        let done = verify().jobs(OUT, text).args(limit).output();
+        done.exits(2).says(words).says("mend: ");
+    }
+    let done = verify().jobs(OUT, &torn).args(limit).output();
+    done.exits(0);
+    shows(&done, &["line 4 is torn"]);
+    verify()
+        .args([".", "--qps", "1"])
+        .output()
+        .exits(2)
+        .says("directory");
+    verify()
+        .args(["none.jsonl"])
+        .output()
+        .exits(2)
+        .says("none.jsonl: cannot be read");
+}
+
+#[test]
+fn without_limits_there_is_nothing_to_prove() {
+    let whole = every(100_000, 3);
+    let missing = verify().jobs(OUT, &whole).output();
+    missing.exits(2).says(RUN).says("--qps");
+    let none = verify().jobs(OUT, &whole).file(RUN, run_file(&[])).output();
+    none.exits(2).says("no limits to prove");
+    for run in [
+        "{\"version\":",
+        "my notes",
+        "[1]",
+        &run_file(&["10/1s spiral"]),
+    ] {
+        let verify = || verify().jobs(OUT, &whole).file(RUN, run);
+        verify()
+            .output()
+            .exits(2)
+            .says(RUN)
+            .says("mend: give them by options");
+        verify().args(["--qps", "10"]).output().exits(0);
+    }
+}
+
+#[test]
+fn what_arrived_at_the_modelled_api_can_be_proved() {
+    let arrivals = every(100_000, 12).replace("\"granted_us\"", "\"due_us\":1,\"granted_us\"");
+    let verify = |limit: &str| {
+        verify()
+            .jobs("arrivals", &arrivals)
+            .args(["--window", limit])
+            .output()
+    };
+    verify("10/1s").exits(0);
+    verify("9/1s").exits(1);
 }

@@ -1,0 +1,234 @@
+//! `shaper verify`: proves from results that the limits were kept. Floor 6: front.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::args::VerifyArgs;
+use super::run::SLACK;
+use super::values::ReportForm;
+use super::{print, say};
+use crate::error::{Exit, Problem};
+use crate::limit::{Counts, KeyBy, Spec, keys_of};
+use crate::manifest::{self, Manifest};
+use crate::proof::{Event, Proved, Proven, Prover, Terms, Verdict, key_word, most_at_once};
+use crate::report::proof::{Facts, LINE_BITS, Unseen, Verified, named};
+use crate::results::{self, Needs, Sends};
+use crate::units::Cost;
+
+pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
+    once(&args.results)?;
+    let given = args.limits.specs()?;
+    let given_slots = args.limits.concurrency.limit().map(Cost::get);
+    let manifests = manifests(args, given.is_empty() && given_slots.is_none())?;
+    let (limits, slots) = if given.is_empty() && given_slots.is_none() {
+        limits_of(&manifests)?
+    } else {
+        (given, given_slots)
+    };
+    if limits.is_empty() && slots.is_none() {
+        let mend = "give them by options, as to the run: --qps, --window, --tpm";
+        return Err(Problem::usage("there are no limits to prove", mend));
+    }
+    let told = manifests
+        .iter()
+        .filter_map(|(_, run)| Some(run.as_ref()?.slack_us));
+    let told = told.max().map(Duration::from_micros);
+    let slack = args.slack.or(told).unwrap_or(SLACK);
+
+    let needs = needs(&limits);
+    let (mut files, mut events, mut most) = (Vec::new(), Vec::new(), 0);
+    for (number, (path, run)) in manifests.iter().enumerate() {
+        let mut sends = results::read(path, &needs)?;
+        if manifests.len() > 1 {
+            comparable(path, &limits, &sends)?;
+        }
+        most = most.max(most_at_once(&mut sends.flights).sum);
+        files.push(facts(path, run.as_ref(), &sends));
+        let file = (number as u64) << LINE_BITS;
+        events.extend(sends.events.into_iter().map(|event| Event {
+            source: event.source | file,
+            ..event
+        }));
+    }
+    let verified = Verified {
+        files,
+        proven: prove(&limits, slack, args.clock_skew, &mut events),
+        slots: slots.map(|slots| (slots, most)),
+        slack,
+        skew: args.clock_skew,
+    };
+    match args.report {
+        ReportForm::Text => print(&verified.text())?,
+        ReportForm::Json => print(&format!("{}\n", verified.json()))?,
+        ReportForm::None => {}
+    }
+    Ok(if verified.is_kept() {
+        Exit::AllOk
+    } else {
+        Exit::SomeFailed
+    })
+}
+
+/// A file that is named twice would have everything sent twice.
+fn once(paths: &[PathBuf]) -> Result<(), Problem> {
+    let place = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+    let mut places: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        let place = place(path);
+        if places.contains(&place) {
+            let what = format!("{} is named twice", path.display());
+            return Err(Problem::usage(what, "name each file of results once"));
+        }
+        places.push(place);
+    }
+    Ok(())
+}
+
+/// Each file of results with what stands beside it. What cannot be read there is a problem only if it
+/// is needed.
+fn manifests(args: &VerifyArgs, needed: bool) -> Result<Vec<(PathBuf, Option<Manifest>)>, Problem> {
+    let each = args.results.iter().map(|path| {
+        let run = match manifest::read(path) {
+            Err(problem) if !needed => {
+                say(&format!("shaper: {problem}\n  they are given: passed over"));
+                None
+            }
+            read => read?,
+        };
+        Ok((path.clone(), run))
+    });
+    each.collect()
+}
+
+/// The limits and slots that all files were written under.
+fn limits_of(
+    manifests: &[(PathBuf, Option<Manifest>)],
+) -> Result<(Vec<Spec>, Option<u64>), Problem> {
+    let mut first: Option<(&PathBuf, Vec<Spec>, Option<u64>)> = None;
+    for (path, run) in manifests {
+        let shown = || manifest::path_of(path).display().to_string();
+        let mend = "give them by options, as to the run: --qps, --window, --tpm";
+        let Some(run) = run else {
+            fs::metadata(path).map_err(|why| {
+                let mend = "name a file that `shaper run -o` has written";
+                let what = format!("cannot be read: {why}");
+                Problem::usage(what, mend).at(path.display().to_string())
+            })?;
+            let what = "is not there: nothing tells the limits of the run";
+            return Err(Problem::usage(what, mend).at(shown()));
+        };
+        let specs = run.specs();
+        let specs = specs.map_err(|why| Problem::usage(why, mend).at(shown()))?;
+        match &first {
+            None => first = Some((path, specs, run.concurrency)),
+            Some((other, limits, _)) if *limits != specs => {
+                let what = format!(
+                    "{} was written under {} and {} under {}",
+                    other.display(),
+                    or_none(limits),
+                    path.display(),
+                    or_none(&specs)
+                );
+                return Err(Problem::usage(what, mend));
+            }
+            Some(_) => {}
+        }
+    }
+    let (_, limits, slots) = first.expect("at least one file is named");
+    let one = manifests.len() == 1;
+    Ok((limits, slots.filter(|_| one)))
+}
+
+fn or_none(limits: &[Spec]) -> String {
+    if limits.is_empty() {
+        "no limits".to_owned()
+    } else {
+        named(limits)
+    }
+}
+
+fn needs(limits: &[Spec]) -> Needs {
+    let parts = |limit: &Spec| match limit.counts {
+        Counts::Requests | Counts::Units => false,
+        Counts::Input | Counts::Output => true,
+    };
+    Needs {
+        units: limits.iter().any(|limit| limit.counts.is_units()),
+        parts: limits.iter().any(parts),
+        keys: keys_of(limits).iter().map(key_word).collect(),
+    }
+}
+
+/// Credentials are numbered anew in each file: `key 1` of two files need not be the same.
+fn comparable(path: &std::path::Path, limits: &[Spec], sends: &Sends) -> Result<(), Problem> {
+    for (number, key) in keys_of(limits).iter().enumerate() {
+        let hidden = |event: &Event| event.keys[number].starts_with("key ");
+        let may_hide = match key {
+            KeyBy::Host => false,
+            KeyBy::Header(_) | KeyBy::Field(_) => true,
+        };
+        if may_hide && sends.events.iter().any(hidden) {
+            let word = key_word(key);
+            let what = format!(
+                "{word} is a credential, told as `key 1`, `key 2` in the order of each file"
+            );
+            let mend = "verify one file at a time";
+            return Err(Problem::usage(what, mend).at(path.display().to_string()));
+        }
+    }
+    Ok(())
+}
+
+fn facts(path: &std::path::Path, run: Option<&Manifest>, sends: &Sends) -> Facts {
+    let seen = sends.events.len() as u64;
+    let unseen = match run {
+        None => Unseen::Unknown,
+        Some(run) => match &run.ended {
+            None => Unseen::CutOff(run.concurrency),
+            Some(ended) => Unseen::Counted(ended.sends.saturating_sub(seen)),
+        },
+    };
+    Facts {
+        name: path.display().to_string(),
+        results: sends.results,
+        sends: seen,
+        torn: sends.torn,
+        unseen,
+    }
+}
+
+/// As the moments stand there, and if clocks may differ once more for the worst that they allow.
+fn prove(limits: &[Spec], slack: Duration, skew: Duration, events: &mut [Event]) -> Proven {
+    let terms = Terms {
+        slack,
+        rounding: Duration::from_micros(1),
+        ..Terms::default()
+    };
+    let mut provers = vec![Prover::new(limits, terms)];
+    if !skew.is_zero() {
+        provers.push(Prover::new(limits, Terms { skew, ..terms }));
+    }
+    events.sort_by_key(|event| event.granted);
+    for event in &*events {
+        for prover in &mut provers {
+            prover.granted(event);
+        }
+    }
+    events.sort_by_key(|event| event.sent);
+    for event in &*events {
+        for prover in &mut provers {
+            prover.sent(event);
+        }
+    }
+    let mut found = provers.into_iter().map(Prover::close);
+    let mut proven = found.next().unwrap_or_default();
+    let worst = found.next().unwrap_or_default();
+    for (proved, worst) in proven.limits.iter_mut().zip(worst.limits) {
+        if proved.verdict.is_kept() && !worst.verdict.is_kept() {
+            let verdict = Verdict::IfClocksAgree;
+            *proved = Proved { verdict, ..worst };
+        }
+    }
+    proven
+}

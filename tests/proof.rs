@@ -1,0 +1,181 @@
+//! The engine against the proof: whatever comes, no limit is ever called exceeded, to the nanosecond
+//! and also when moments are told in whole microseconds.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use http::StatusCode;
+use proptest::prelude::*;
+use shaper::drive::simulated::{self, Seen, Simulation};
+use shaper::engine::{Grant, Rules};
+use shaper::job::{Job, Keys, Origin, Place, Target, Units, UnitsFrom};
+use shaper::limit::Spec;
+use shaper::outcome::{Failure, Reply, Try, Usage};
+use shaper::proof::{Event, Proof, Proven, Prover, Terms, Verdict};
+use shaper::retry::{Backoff, Jitter, Policy};
+use shaper::units::{Cost, Tick};
+
+const LIMITS: [&str; 12] = [
+    "7/s",
+    "30/700ms burst=5",
+    "30/700ms leaky burst=4",
+    "9/300ms window",
+    "9/300ms window at=reply",
+    "5/333us window",
+    "6/250ms fixed",
+    "6/250ms fixed anchor=first",
+    "6/250ms window-counter",
+    "tokens 40/s",
+    "tokens 30/400ms window",
+    "tokens 25/300ms fixed",
+];
+
+/// What an answer says was used, by the job and its try: less than was reserved, and at times more.
+fn used(line: u64, attempt: u32, surprise: u64) -> u64 {
+    (line * 7 + u64::from(attempt) * 3) % (8 + surprise)
+}
+
+fn job(line: u64, units: u64) -> Job {
+    let url = "http://h.test/";
+    let place = Place {
+        file: "jobs".into(),
+        line,
+    };
+    let target = Target {
+        written: url.into(),
+        url: url.parse().unwrap(),
+    };
+    let units = Units {
+        input: units,
+        output: 0,
+        source: UnitsFrom::Job,
+    };
+    Job {
+        units: Some(units),
+        ..Job::get(place, target, Origin(url.into()))
+    }
+}
+
+fn rules(limits: &[Spec]) -> Rules {
+    Rules {
+        slots: Cost::new(20),
+        limits: limits.to_vec(),
+        retry: Policy {
+            jitter: Jitter::None,
+            backoff: "1ms..20ms".parse::<Backoff>().unwrap(),
+            ..Policy::default()
+        },
+        ..Rules::default()
+    }
+}
+
+/// Every try of a run in virtual time, with its units.
+fn tries(limits: &[Spec], jobs: &[(u64, u64)], surprise: u64) -> Vec<Try> {
+    let mut at = Tick::ZERO;
+    let lines: Vec<simulated::Line> = (0..)
+        .zip(jobs)
+        .map(|(line, &(gap, units))| {
+            at = at.after(Duration::from_nanos(gap));
+            (at, Ok(job(line, units)))
+        })
+        .collect();
+    let mut api = |_: Tick, job: &Job, grant: &Grant| -> (Duration, Result<Reply, Failure>) {
+        let line = job.place.line;
+        let latency = Duration::from_nanos(line * 7_919_333 % 90_000_001);
+        let refused = grant.attempt == 1 && line % 5 == 0;
+        let status = if refused {
+            StatusCode::TOO_MANY_REQUESTS
+        } else {
+            StatusCode::OK
+        };
+        let reply = Reply {
+            used: Some(Usage::of(used(line, grant.attempt, surprise))),
+            ..simulated::reply(status)
+        };
+        (latency, Ok(reply))
+    };
+    let mut made = Vec::new();
+    let mut watch = |seen: Seen<'_>| {
+        if let Seen::Done(_, outcome) = seen {
+            made.extend(outcome.tries.iter().cloned());
+        }
+    };
+    let (_, _) = Simulation::new(rules(limits), lines.into_iter(), &mut api, &mut watch).run();
+    made
+}
+
+fn in_micros(proof: &[Spec], tries: &[Try]) -> Proven {
+    let floor = |at: Tick| Tick(at.0 / 1_000 * 1_000);
+    let event = |made: &Try| {
+        let event = Event::of(made, &Keys::default())?;
+        Some(Event {
+            granted: floor(event.granted),
+            sent: floor(event.sent),
+            answered: floor(event.answered),
+            ..event
+        })
+    };
+    let mut events: Vec<Event> = tries.iter().filter_map(event).collect();
+    let terms = Terms {
+        rounding: Duration::from_micros(1),
+        ..Terms::default()
+    };
+    let mut prover = Prover::new(proof, terms);
+    events.sort_by_key(|event| event.granted);
+    for event in &events {
+        prover.granted(event);
+    }
+    events.sort_by_key(|event| event.sent);
+    for event in &events {
+        prover.sent(event);
+    }
+    prover.close()
+}
+
+/// The proof as a run feeds it: grants and ends in the order in which they happened.
+fn while_it_goes(limits: &[Spec], tries: &[Try]) -> Proven {
+    let mut order: BTreeMap<(Tick, u8, usize), &Try> = BTreeMap::new();
+    for (number, made) in tries.iter().enumerate() {
+        order.insert((made.granted, 1, number), made);
+        order.insert((made.done, 2, number), made);
+    }
+    let mut proof = Proof::new(limits, Duration::ZERO, Duration::ZERO);
+    for ((at, what, _), made) in order {
+        match what {
+            1 => proof.granted(at),
+            _ => proof.ended(made, &Keys::default()),
+        }
+    }
+    proof.close()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn the_engine_is_never_called_over_its_limits(
+        limits in proptest::sample::subsequence(&LIMITS[..], 1..4),
+        jobs in proptest::collection::vec((0..60_000_000_u64, 1..9_u64), 1..60),
+        surprise in prop_oneof![Just(0), Just(0), 1..30_u64],
+    ) {
+        let limits: Vec<Spec> = limits.iter().map(|limit| limit.parse().unwrap()).collect();
+        let tries = tries(&limits, &jobs, surprise);
+        prop_assert!(tries.len() >= jobs.len());
+        for (how, proven) in [
+            ("to the nanosecond", while_it_goes(&limits, &tries)),
+            ("in microseconds", in_micros(&limits, &tries)),
+        ] {
+            prop_assert_eq!(proven.unseen, 0);
+            for proved in &proven.limits {
+                let kept = match proved.verdict {
+                    Verdict::Kept => true,
+                    Verdict::ByAnswers(_) => proved.limit.counts.is_units(),
+                    Verdict::IfClocksAgree | Verdict::Exceeded(_) => false,
+                };
+                prop_assert!(kept, "{}: {:?}", how, proved);
+            }
+        }
+    }
+}
