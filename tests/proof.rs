@@ -84,7 +84,7 @@ fn tries(limits: &[Spec], jobs: &[(u64, u64)], surprise: u64) -> Vec<Try> {
     let mut api = |_: Tick, job: &Job, grant: &Grant| -> (Duration, Result<Reply, Failure>) {
         let line = job.place.line;
         let latency = Duration::from_nanos(line * 7_919_333 % 90_000_001);
-        let refused = grant.attempt == 1 && line % 5 == 0;
+        let refused = grant.attempt == 1 && line.is_multiple_of(5);
         let status = if refused {
             StatusCode::TOO_MANY_REQUESTS
         } else {

@@ -315,6 +315,7 @@ impl Run {
             in_flight: in_flight as u64,
             waiting,
             binds: self.engine.holds_back(),
+            until: self.engine.held_until(),
         };
         self.live.progress.update(self.live.clock.now(), &snapshot);
     }

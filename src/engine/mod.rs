@@ -189,6 +189,11 @@ impl Engine {
         self.metrics.owner()
     }
 
+    /// Until when it does, if that can be told.
+    pub fn held_until(&self) -> Option<Tick> {
+        self.metrics.held_until()
+    }
+
     /// Tries in flight, and jobs that wait or rest.
     pub fn load(&self) -> (usize, usize) {
         (self.flying, self.lanes.waiting() + self.rests.len())

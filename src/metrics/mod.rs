@@ -111,6 +111,14 @@ impl Metrics {
         self.turn.hold.owner()
     }
 
+    /// Until when it does, if that can be told.
+    pub fn held_until(&self) -> Option<Tick> {
+        match self.turn.hold {
+            HoldOn::Until(_, until) => Some(until),
+            HoldOn::Open(_) | HoldOn::Contest { .. } => None,
+        }
+    }
+
     /// A line was read.
     pub fn read(&mut self) {
         self.counts.read += 1;

@@ -67,7 +67,7 @@ impl ModelSpec {
     fn set(&mut self, word: &str, value: &str) -> Result<(), String> {
         match word {
             "latency" => self.latency = value.parse()?,
-            "limit" => self.limits.push(value.parse()?),
+            "limit" => self.limits.push(limit(value)?),
             "slots" => self.slots = Cost::new(parse_count(value)?),
             "fail" => {
                 self.faults.push(value.parse()?);
@@ -137,6 +137,15 @@ impl FromStr for Latency {
         }
         Ok(Self::LogNormal { p50, p99 })
     }
+}
+
+/// A limit of a server: it counts arrivals, all together.
+fn limit(text: &str) -> Result<limit::Spec, String> {
+    let spec: limit::Spec = text.parse()?;
+    if spec.per.is_some() || spec.guard.is_some() || spec.leaves == limit::Leaves::Reply {
+        return Err("a server's limit has no per, guard or at=reply".to_owned());
+    }
+    Ok(spec)
 }
 
 /// A share of the requests that the limits let through is answered with this status.
@@ -256,6 +265,7 @@ mod tests {
             ("latency=-1ms", "write a time"),
             ("latency=1s,latency=2s", "twice"),
             ("limit=ten", "N/DUR"),
+            ("limit=10/s window at=reply", "at=reply"),
             ("limit=10/s sliding", "window-counter|fixed"),
             ("slots=0", "whole number from 1"),
             ("tokens=1.5", "whole number from 1"),

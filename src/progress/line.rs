@@ -25,7 +25,7 @@ fn of_total(snapshot: &Snapshot) -> String {
 }
 
 /// `12s 60/100 ok 60 failed 0 5.0/s`.
-pub(super) fn plain_line(now: Tick, snapshot: &Snapshot, rate: f64) -> String {
+pub(super) fn plain_line(now: Tick, snapshot: &Snapshot, rate: f64, binds: &str) -> String {
     let elapsed = Duration::from_secs(now.since(Tick::ZERO).as_secs());
     let elapsed = humantime::format_duration(elapsed).to_string();
     let counts = &snapshot.counts;
@@ -34,16 +34,17 @@ pub(super) fn plain_line(now: Tick, snapshot: &Snapshot, rate: f64) -> String {
         invalid => format!(" invalid {invalid}"),
     };
     format!(
-        "{} {} ok {} failed {}{invalid} {rate:.1}/s",
+        "{} {} ok {} failed {}{invalid} {rate:.1}/s{}",
         elapsed.replace(' ', ""),
         of_total(snapshot),
         counts.ok,
-        counts.failed
+        counts.failed,
+        next_in(now, snapshot).map_or(String::new(), |next| format!(" held by {binds}, {next}"))
     )
 }
 
 /// What matters most stands first: a narrow terminal cuts the rest.
-pub(super) fn bar_line(snapshot: &Snapshot, rate: f64, binds: &str) -> String {
+pub(super) fn bar_line(now: Tick, snapshot: &Snapshot, rate: f64, binds: &str) -> String {
     let counts = &snapshot.counts;
     let mut parts = vec![
         of_total(snapshot),
@@ -57,10 +58,21 @@ pub(super) fn bar_line(snapshot: &Snapshot, rate: f64, binds: &str) -> String {
     parts.push(format!("in flight {}", snapshot.in_flight));
     parts.push(format!("waiting {}", snapshot.waiting));
     if snapshot.binds != Owner::Nothing {
-        parts.push(format!("held by {binds}"));
+        let next = next_in(now, snapshot).map_or(String::new(), |next| format!(", {next}"));
+        parts.push(format!("held by {binds}{next}"));
     }
     parts.join("  ")
 }
+
+/// `next in 59m 58s`: a wait so long that it might be taken for a standstill.
+fn next_in(now: Tick, snapshot: &Snapshot) -> Option<String> {
+    let span = snapshot.until?.since(now);
+    let shown = humantime::format_duration(Duration::from_secs(span.as_secs()));
+    (span >= LONG).then(|| format!("next in {shown}"))
+}
+
+/// A wait that is worth a word.
+const LONG: Duration = Duration::from_secs(5);
 
 /// At this rate, in whole seconds; `None` if the total is not known or nothing moves.
 #[expect(clippy::cast_precision_loss, reason = "shown in whole seconds")]
@@ -91,17 +103,38 @@ pub(super) mod tests {
             in_flight: 1,
             waiting: 16,
             binds: Owner::Slot,
+            until: None,
         }
     }
 
     #[test]
+    fn a_long_wait_tells_when_it_ends() {
+        let rare = Snapshot {
+            until: Some(Tick::ZERO.after(Duration::from_secs(3600))),
+            ..snapshot(1)
+        };
+        let now = Tick::ZERO.after(Duration::from_secs(10));
+        let line = plain_line(now, &rare, 0.0, "--qps 1/h");
+        assert_eq!(
+            line,
+            "10s 1/100 ok 1 failed 0 0.0/s held by --qps 1/h, next in 59m 50s"
+        );
+        let line = bar_line(now, &rare, 0.0, "--qps 1/h");
+        assert!(
+            line.ends_with("held by --qps 1/h, next in 59m 50s"),
+            "{line}"
+        );
+    }
+
+    #[test]
     fn the_redrawn_line_says_how_far_how_fast_and_what_binds() {
-        let line = bar_line(&snapshot(60), 5.0, "slots");
+        let line = bar_line(Tick::ZERO, &snapshot(60), 5.0, "slots");
         assert_eq!(
             line,
             "60/100  5.00/s  failed 0  8s left  in flight 1  waiting 16  held by slots"
         );
         let line = bar_line(
+            Tick::ZERO,
             &Snapshot {
                 total: None,
                 ..snapshot(0)

@@ -41,6 +41,8 @@ pub struct Snapshot {
     pub waiting: usize,
     /// What holds the oldest waiting job.
     pub binds: Owner,
+    /// Until when, if that can be told.
+    pub until: Option<Tick>,
 }
 
 /// A bar is redrawn at most ten times a second: more is flicker.
@@ -111,11 +113,11 @@ impl Progress {
         self.remeasure();
         let rate = self.rate(now, snapshot.counts.done());
         if let Some(bar) = &self.bar {
-            let line = bar_line(snapshot, rate, &self.setup.name_of(snapshot.binds));
+            let line = bar_line(now, snapshot, rate, &self.setup.name_of(snapshot.binds));
             bar.set_message(fitted(&line, self.columns));
             self.next = now.after(REDRAW);
         } else {
-            let line = plain_line(now, snapshot, rate);
+            let line = plain_line(now, snapshot, rate, &self.setup.name_of(snapshot.binds));
             self.print(&line);
             self.next = now.after(PLAIN);
         }

@@ -10,6 +10,7 @@ use super::{Report, proof};
 use crate::engine::{End, Signal};
 use crate::metrics::littles::Cause;
 use crate::metrics::{ByVerdict, Latencies, Owner, Part};
+use crate::outcome::Spent;
 use crate::proof::Mark;
 use crate::units::Tick;
 
@@ -54,6 +55,7 @@ pub fn json(report: &Report) -> Value {
         "waits_ms": summary.waits.iter()
             .map(|(name, span)| (name.to_string(), json!(millis(*span))))
             .collect::<Map<_, _>>(),
+        "tokens": tokens(report),
         "sends": summary.sends.count,
         "rate_reached_per_s": summary.sends.rate().and_then(finite),
         "peak_in_flight": summary.peak_in_flight,
@@ -124,6 +126,21 @@ fn held_back(report: &Report) -> Vec<Value> {
             json!({ "owner": share.name, "ms": millis(share.span), "percent": share.percent })
         })
         .collect()
+}
+
+/// What tries reserved and used; null where no limit counts units.
+fn tokens(report: &Report) -> Option<Value> {
+    let units = report.summary.units;
+    let told = |spent: Spent| json!({ "reserved": spent.reserved, "used": spent.used });
+    let mut limits = report.setup.limits.iter();
+    limits.any(|limit| limit.counts.is_units()).then(|| {
+        json!({
+            "reserved": units.total.reserved,
+            "used": units.total.used,
+            "input": told(units.input),
+            "output": told(units.output),
+        })
+    })
 }
 
 fn limits(report: &Report) -> Vec<Value> {

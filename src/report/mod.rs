@@ -13,7 +13,7 @@ mod throughput;
 pub use page::folded;
 
 use crate::engine::End;
-use crate::limit::Counts;
+use crate::limit::{Leaves, Spec};
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::{Setup, Theory};
 use crate::metrics::{Owner, Summary};
@@ -60,13 +60,16 @@ impl Report {
         }
     }
 
-    /// What made jobs late, if any were. Due times are those of the request limits, so these never do,
+    /// What made jobs late, if any were. Due times are those of the request limits, so these hardly ever do,
     /// nor does an input that had no job.
     fn late_owner(&self) -> Option<Owner> {
-        let counts = |number: usize| self.setup.limits.get(number).map(|limit| limit.counts);
+        // What depends on costs, replies or keys is not on the schedule.
+        let unplanned = |limit: &Spec| {
+            limit.counts.is_units() || limit.leaves == Leaves::Reply || limit.per.is_some()
+        };
         let delays = |owner: Owner| match owner {
             Owner::Nothing | Owner::Input => false,
-            Owner::Limit(number) => counts(number).is_some_and(Counts::is_units),
+            Owner::Limit(number) => self.setup.limits.get(number).is_some_and(unplanned),
             Owner::LookAhead
             | Owner::Slot
             | Owner::HostSlot

@@ -9,8 +9,9 @@ use super::page::{INDENT, Page, Tone};
 use super::{Report, proof};
 use crate::engine::{End, Signal};
 use crate::error::Exit;
+use crate::limit::Counts;
 use crate::metrics::{ByVerdict, LATE, Latencies, Owner, Part};
-use crate::outcome::FailureKind;
+use crate::outcome::{FailureKind, Spent};
 use crate::units::{show_span, three_digits};
 
 /// The most lines that a report has.
@@ -262,6 +263,20 @@ impl Page {
         let statuses = joined(&summary.statuses, "   ");
         let statuses = if statuses.is_empty() { dash } else { &statuses };
         self.section("STATUSES", statuses, Tone::Calm);
+        let units = summary.units;
+        if units.total != Spent::default() {
+            let mut text = spent(units.total);
+            for (counts, part, name) in [
+                (Counts::Input, units.input, "input"),
+                (Counts::Output, units.output, "output"),
+            ] {
+                let mut limits = report.setup.limits.iter();
+                if limits.any(|limit| limit.counts == counts) {
+                    let _ = write!(text, "; {name} {}", spent(part));
+                }
+            }
+            self.section("TOKENS", &text, Tone::Calm);
+        }
         let sends = &summary.sends;
         let rate = match sends.rate() {
             Some(rate) => format!(
@@ -336,6 +351,17 @@ fn ended(end: &End) -> Option<String> {
         End::Signalled(Signal::Interrupt) => "by Ctrl-C".to_owned(),
         End::Signalled(Signal::Terminate) => "by SIGTERM".to_owned(),
     })
+}
+
+/// `reserved 2000, used 400, given back 1600`: the estimate beside the truth.
+fn spent(units: Spent) -> String {
+    let Spent { reserved, used } = units;
+    let rest = match reserved.checked_sub(used) {
+        Some(0) => " as reserved".to_owned(),
+        Some(back) => format!(", given back {back}"),
+        None => format!(", {} more than reserved", used - reserved),
+    };
+    format!("reserved {reserved}, used {used}{rest}")
 }
 
 fn one_line(text: &str) -> String {
