@@ -264,6 +264,9 @@ fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
     let mut limits = vec![setup.slots.map_or("slots unlimited".to_owned(), |slots| {
         format!("{slots} slots")
     })];
+    if let Some(slots) = setup.per_host {
+        limits.push(format!("{slots} slots for each origin"));
+    }
     for (number, limit) in setup.limits.iter().enumerate() {
         let unit = match limit.counts {
             Counts::Requests => "",

@@ -3,115 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) use super::keyed::StateId;
-use super::keyed::{Scope, States};
+use super::keyed::{Scope, StateId, States};
 use super::lanes::Pays;
+use super::obstacle::{Elder, Obstacle, Stops, Until};
 use super::paid::Paid;
+use super::rule::{Charge, Rule};
 use super::rules::{Oversize, Refund, Rules};
 use crate::job::Job;
-use crate::limit::{
-    Counts, Guard, Hold, KeyBy, Kind, Leaves, Limit, Moment, NeverFits, Ready, Setting, Slots,
-    Spec, Used, keys_of,
-};
+use crate::limit::{Hold, Leaves, Moment, NeverFits, Ready, Setting, Used, keys_of};
 use crate::metrics::Owner;
-use crate::outcome::{Spent, UnitsSpent, Waits};
-use crate::units::{Cost, Tick};
-
-/// What a rule charges a job for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Charge {
-    Slots,
-    Requests,
-    Units,
-    Input,
-    Output,
-}
-
-impl Charge {
-    fn of(self, job: &Job) -> Option<Cost> {
-        match self {
-            Self::Slots => Some(job.slots),
-            Self::Requests => Some(Cost::ONE),
-            Self::Units => Cost::new(job.units?.reserve()),
-            Self::Input => Cost::new(job.units?.input),
-            Self::Output => Cost::new(job.units?.output),
-        }
-    }
-
-    /// Of what a try has spent; `None` where that is no matter of units.
-    fn spent(self, spent: UnitsSpent) -> Option<Spent> {
-        match self {
-            Self::Slots | Self::Requests => None,
-            Self::Units => Some(spent.total),
-            Self::Input => Some(spent.input),
-            Self::Output => Some(spent.output),
-        }
-    }
-
-    /// Every job pays it, and most of them the same.
-    fn is_for_all(self) -> bool {
-        match self {
-            Self::Slots | Self::Requests => true,
-            Self::Units | Self::Input | Self::Output => false,
-        }
-    }
-}
-
-impl From<Counts> for Charge {
-    fn from(counts: Counts) -> Self {
-        match counts {
-            Counts::Requests => Self::Requests,
-            Counts::Units => Self::Units,
-            Counts::Input => Self::Input,
-            Counts::Output => Self::Output,
-        }
-    }
-}
-
-/// How a rule starts for another key.
-#[derive(Debug)]
-enum Build {
-    Slots(Cost),
-    Limit(Box<Spec>),
-}
-
-#[derive(Debug)]
-struct Rule {
-    owner: Owner,
-    name: Arc<str>,
-    charge: Charge,
-    /// The most that it ever holds.
-    capacity: Cost,
-    scope: Scope,
-    build: Build,
-}
-
-impl Rule {
-    fn leaves(&self) -> Leaves {
-        match &self.build {
-            Build::Slots(_) => Leaves::Send,
-            Build::Limit(spec) => spec.leaves,
-        }
-    }
-
-    /// Whom a job stops that waits for this rule, in this state.
-    fn stops(&self, rule: usize, state: StateId) -> Stops {
-        match self.scope {
-            Scope::All if self.charge.is_for_all() => Stops::Everyone,
-            Scope::All => Stops::Payers(rule),
-            Scope::Origin | Scope::Key(_) => Stops::Line(state),
-        }
-    }
-
-    fn is_slots(&self) -> bool {
-        self.charge == Charge::Slots
-    }
-
-    /// What a job has to find free: of one that costs more than the rule ever holds, all that it holds.
-    fn wanted(&self, job: &Job) -> Option<Cost> {
-        Some(self.charge.of(job)?.min(self.capacity))
-    }
-}
+use crate::outcome::{UnitsSpent, Waits};
+use crate::units::Tick;
 
 /// Everything that a try has taken, to be settled once; one place a rule.
 #[derive(Debug, Default)]
@@ -127,46 +29,6 @@ impl Holds {
         let taken = Vec::with_capacity(states.len());
         Self { states, taken }
     }
-}
-
-/// What keeps a job from going now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Obstacle {
-    /// Who lets go last.
-    pub(super) owner: Owner,
-    /// When that is.
-    pub(super) until: Until,
-    /// Whom else it stops.
-    pub(super) stops: Stops,
-}
-
-/// When an obstacle ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Until {
-    /// At this moment.
-    At(Tick),
-    /// When something is given back; and what else holds the job until a moment that is still to come.
-    Release(Option<(Owner, Tick)>),
-}
-
-/// Whom an obstacle stops besides the job itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stops {
-    /// Everyone who is younger: all pay this rule.
-    Everyone,
-    /// Everyone who is younger and pays this rule.
-    Payers(usize),
-    /// Those in the line of this state.
-    Line(StateId),
-}
-
-/// An older job that is held, with what it was held by: no younger one may make it wait longer.
-#[derive(Debug)]
-pub(super) struct Elder {
-    pub(super) job: Arc<Job>,
-    pub(super) states: Arc<[StateId]>,
-    /// When it may go, given every take so far.
-    pub(super) at: Tick,
 }
 
 /// The rules of the run.
@@ -186,35 +48,17 @@ pub(super) struct Gate {
 
 impl Gate {
     pub(super) fn new(rules: &Rules) -> Self {
-        let slots = |slots: Option<Cost>, owner: Owner, scope| {
-            slots.map(|slots| Rule {
-                owner,
-                name: owner.word().into(),
-                charge: Charge::Slots,
-                capacity: slots,
-                scope,
-                build: Build::Slots(slots),
-            })
-        };
         let keys = keys_of(&rules.limits);
-        let number = |key: &KeyBy| keys.iter().position(|own| own == key);
-        let limits = rules.limits.iter().enumerate().map(|(nth, spec)| Rule {
-            owner: Owner::Limit(nth),
-            name: spec.name.clone(),
-            charge: spec.counts.into(),
-            capacity: spec.burst,
-            scope: match spec.per.as_ref().and_then(number) {
-                None => Scope::All,
-                Some(key) => Scope::Key(key),
-            },
-            build: Build::Limit(Box::new(spec.clone())),
-        });
+        let slots = rules
+            .slots
+            .map(|most| Rule::slots(most, Owner::Slot, Scope::All));
+        let per_host = rules
+            .per_host
+            .map(|most| Rule::slots(most, Owner::HostSlot, Scope::Origin));
+        let limits = rules.limits.iter().enumerate();
+        let limits = limits.map(|(number, spec)| Rule::limit(number, spec, &keys));
         let mut gate = Self {
-            rules: slots(rules.slots, Owner::Slot, Scope::All)
-                .into_iter()
-                .chain(slots(rules.per_host, Owner::HostSlot, Scope::Origin))
-                .chain(limits)
-                .collect(),
+            rules: slots.into_iter().chain(per_host).chain(limits).collect(),
             shared: Vec::new(),
             states: States::default(),
             setting: rules.setting,
@@ -223,7 +67,7 @@ impl Gate {
             guard: None,
         };
         for (rule, one) in gate.rules.iter().enumerate() {
-            let limit = || build(&one.build, &gate.setting, gate.guard);
+            let limit = || one.build(&gate.setting, gate.guard);
             gate.shared.push(match one.scope {
                 Scope::All => Some(gate.states.shared(rule, limit())),
                 Scope::Origin | Scope::Key(_) => None,
@@ -248,7 +92,7 @@ impl Gate {
                 Scope::Origin => &job.origin.0,
                 Scope::Key(number) => job.keys.get(number).unwrap_or(&job.origin.0),
             };
-            states.of(rule, key, || build(&one.build, setting, *guard))
+            states.of(rule, key, || one.build(setting, *guard))
         });
         each.collect()
     }
@@ -269,7 +113,7 @@ impl Gate {
     pub(super) fn keep_guard(&mut self, guard: Duration) {
         self.guard = Some(guard);
         for (rule, one) in self.rules.iter().enumerate() {
-            if let Some(guard) = one.build.measured(&self.setting, Some(guard)) {
+            if let Some(guard) = one.measured(&self.setting, guard) {
                 for limit in self.states.of_rule(rule) {
                     limit.keep_guard(guard);
                 }
@@ -280,11 +124,7 @@ impl Gate {
     /// Whether any window keeps a measured guard.
     pub(super) fn measures(&self) -> bool {
         let mut rules = self.rules.iter();
-        rules.any(|rule| {
-            rule.build
-                .measured(&self.setting, Some(Duration::ZERO))
-                .is_some()
-        })
+        rules.any(|rule| rule.measured(&self.setting, Duration::ZERO).is_some())
     }
 
     /// The name that waits are counted under.
@@ -526,37 +366,6 @@ impl Gate {
     }
 }
 
-impl Build {
-    /// The guard of a window that keeps a measured one; `None` for every other rule.
-    fn measured(&self, setting: &Setting, guard: Option<Duration>) -> Option<Duration> {
-        match self {
-            Self::Limit(spec)
-                if spec.kind == Kind::Window
-                    && spec.leaves == Leaves::Send
-                    && spec.guard.is_none()
-                    && setting.guard == Guard::Measured =>
-            {
-                guard.map(|guard| guard.min(spec.rate.period / 100))
-            }
-            Self::Limit(_) | Self::Slots(_) => None,
-        }
-    }
-}
-
-/// A rule as new.
-fn build(rule: &Build, setting: &Setting, guard: Option<Duration>) -> Box<dyn Limit> {
-    match rule {
-        Build::Slots(slots) => Box::new(Slots::new(*slots)),
-        Build::Limit(spec) => {
-            let mut limit = spec.build(setting);
-            if let Some(guard) = rule.measured(setting, guard) {
-                limit.keep_guard(guard);
-            }
-            limit
-        }
-    }
-}
-
 /// How long a line takes, for jobs that are all due at a moment.
 impl Gate {
     /// Before this moment this job cannot go, behind all who wait; and whose the moment is.
@@ -594,7 +403,7 @@ impl Gate {
 #[cfg(test)]
 impl Gate {
     /// Slots that are taken; zero without a limit of them.
-    pub(super) fn slots_taken(&mut self, of: Cost) -> u64 {
+    pub(super) fn slots_taken(&mut self, of: crate::units::Cost) -> u64 {
         let slots = self.rules.iter().position(|rule| rule.owner == Owner::Slot);
         let state = slots.and_then(|rule| self.shared[rule]);
         state.map_or(0, |state| {

@@ -1,8 +1,8 @@
 //! Whose the time is from now on. Floor 3: rules.
 
 use super::admission::Scan;
-use super::gate::Until;
 use super::lanes::{Parked, Rest};
+use super::obstacle::Until;
 use super::{Engine, Input};
 use crate::metrics::{HoldOn, Owner};
 use crate::units::Tick;

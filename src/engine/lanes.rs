@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::gate::StateId;
+use super::keyed::StateId;
 use super::talk::Ticket;
 use crate::job::{Job, Keys, Origin};
 use crate::metrics::Owner;

@@ -2,8 +2,9 @@
 
 use std::cmp::Reverse;
 
-use super::gate::{StateId, Until};
 use super::held::{Phase, Work};
+use super::keyed::StateId;
+use super::obstacle::Until;
 use super::rules::Arrivals;
 use super::talk::Ticket;
 use super::{Action, Engine, IN_A_LANE};

@@ -1,0 +1,163 @@
+//! A rule of the run: what it charges, for whom it has a state, and how that starts. Floor 3: rules.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::keyed::{Scope, StateId};
+use super::obstacle::Stops;
+use crate::job::Job;
+use crate::limit::{Counts, Guard, KeyBy, Kind, Leaves, Limit, Setting, Slots, Spec};
+use crate::metrics::Owner;
+use crate::outcome::{Spent, UnitsSpent};
+use crate::units::Cost;
+
+/// What a rule charges a job for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Charge {
+    Slots,
+    Requests,
+    Units,
+    Input,
+    Output,
+}
+
+impl Charge {
+    pub(super) fn of(self, job: &Job) -> Option<Cost> {
+        match self {
+            Self::Slots => Some(job.slots),
+            Self::Requests => Some(Cost::ONE),
+            Self::Units => Cost::new(job.units?.reserve()),
+            Self::Input => Cost::new(job.units?.input),
+            Self::Output => Cost::new(job.units?.output),
+        }
+    }
+
+    /// Of what a try has spent; `None` where that is no matter of units.
+    pub(super) fn spent(self, spent: UnitsSpent) -> Option<Spent> {
+        match self {
+            Self::Slots | Self::Requests => None,
+            Self::Units => Some(spent.total),
+            Self::Input => Some(spent.input),
+            Self::Output => Some(spent.output),
+        }
+    }
+
+    /// Every job pays it, and most of them the same.
+    pub(super) fn is_for_all(self) -> bool {
+        match self {
+            Self::Slots | Self::Requests => true,
+            Self::Units | Self::Input | Self::Output => false,
+        }
+    }
+}
+
+impl From<Counts> for Charge {
+    fn from(counts: Counts) -> Self {
+        match counts {
+            Counts::Requests => Self::Requests,
+            Counts::Units => Self::Units,
+            Counts::Input => Self::Input,
+            Counts::Output => Self::Output,
+        }
+    }
+}
+
+/// How a rule starts for another key.
+#[derive(Debug)]
+enum Build {
+    Slots(Cost),
+    Limit(Box<Spec>),
+}
+
+#[derive(Debug)]
+pub(super) struct Rule {
+    pub(super) owner: Owner,
+    pub(super) name: Arc<str>,
+    pub(super) charge: Charge,
+    /// The most that it ever holds.
+    pub(super) capacity: Cost,
+    pub(super) scope: Scope,
+    build: Build,
+}
+
+impl Rule {
+    pub(super) fn leaves(&self) -> Leaves {
+        match &self.build {
+            Build::Slots(_) => Leaves::Send,
+            Build::Limit(spec) => spec.leaves,
+        }
+    }
+
+    /// Whom a job stops that waits for this rule, in this state.
+    pub(super) fn stops(&self, rule: usize, state: StateId) -> Stops {
+        match self.scope {
+            Scope::All if self.charge.is_for_all() => Stops::Everyone,
+            Scope::All => Stops::Payers(rule),
+            Scope::Origin | Scope::Key(_) => Stops::Line(state),
+        }
+    }
+
+    pub(super) fn is_slots(&self) -> bool {
+        self.charge == Charge::Slots
+    }
+
+    /// What a job has to find free: of one that costs more than the rule ever holds, all that it holds.
+    pub(super) fn wanted(&self, job: &Job) -> Option<Cost> {
+        Some(self.charge.of(job)?.min(self.capacity))
+    }
+
+    /// Its state as new, with the guard that was measured so far.
+    pub(super) fn build(&self, setting: &Setting, guard: Option<Duration>) -> Box<dyn Limit> {
+        match &self.build {
+            Build::Slots(slots) => Box::new(Slots::new(*slots)),
+            Build::Limit(spec) => {
+                let mut limit = spec.build(setting);
+                if let Some(guard) = guard.and_then(|guard| self.measured(setting, guard)) {
+                    limit.keep_guard(guard);
+                }
+                limit
+            }
+        }
+    }
+
+    /// What this rule keeps of a measured guard; `None` for all but the windows that keep one.
+    pub(super) fn measured(&self, setting: &Setting, guard: Duration) -> Option<Duration> {
+        match &self.build {
+            Build::Limit(spec)
+                if spec.kind == Kind::Window
+                    && spec.leaves == Leaves::Send
+                    && spec.guard.is_none()
+                    && setting.guard == Guard::Measured =>
+            {
+                Some(guard.min(spec.rate.period / 100))
+            }
+            Build::Limit(_) | Build::Slots(_) => None,
+        }
+    }
+
+    /// So many slots.
+    pub(super) fn slots(most: Cost, owner: Owner, scope: Scope) -> Self {
+        Self {
+            owner,
+            name: owner.word().into(),
+            charge: Charge::Slots,
+            capacity: most,
+            scope,
+            build: Build::Slots(most),
+        }
+    }
+
+    /// The limit of this number; `keys` are those of the run.
+    pub(super) fn limit(number: usize, spec: &Spec, keys: &[KeyBy]) -> Self {
+        let key = spec.per.as_ref();
+        let key = key.and_then(|key| keys.iter().position(|own| own == key));
+        Self {
+            owner: Owner::Limit(number),
+            name: spec.name.clone(),
+            charge: spec.counts.into(),
+            capacity: spec.burst,
+            scope: key.map_or(Scope::All, Scope::Key),
+            build: Build::Limit(Box::new(spec.clone())),
+        }
+    }
+}
