@@ -9,10 +9,10 @@ use super::run::SLACK;
 use super::values::ReportForm;
 use super::{print, say};
 use crate::error::{Exit, Problem};
-use crate::limit::{Counts, KeyBy, Spec, keys_of};
+use crate::limit::{Counts, KeyBy, Kind, Spec, keys_of};
 use crate::manifest::{self, Manifest};
-use crate::proof::{Event, Proved, Proven, Prover, Terms, Verdict, key_word, most_at_once};
-use crate::report::proof::{Facts, LINE_BITS, Unseen, Verified, named};
+use crate::proof::{Event, Proved, Proven, Prover, Terms, Verdict, most_at_once};
+use crate::report::verified::{Facts, LINE_BITS, Unseen, Verified, named};
 use crate::results::{self, Needs, Sends};
 use crate::units::Cost;
 
@@ -30,13 +30,21 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
         let mend = "give them by options, as to the run: --qps, --window, --tpm";
         return Err(Problem::usage("there are no limits to prove", mend));
     }
+    let skewed = |limit: &&Spec| limit.kind == Kind::Fixed && args.clock_skew >= limit.rate.period;
+    if let Some(limit) = limits.iter().find(skewed) {
+        let what = format!("--clock-skew is not below the period of `{limit}`: nothing is proved");
+        return Err(Problem::usage(
+            what,
+            "set the clocks, or prove the other limits",
+        ));
+    }
     let told = manifests
         .iter()
         .filter_map(|(_, run)| Some(run.as_ref()?.slack_us));
     let told = told.max().map(Duration::from_micros);
     let slack = args.slack.or(told).unwrap_or(SLACK);
 
-    let needs = needs(&limits);
+    let needs = needs(&limits, slots);
     let (mut files, mut events, mut most) = (Vec::new(), Vec::new(), 0);
     for (number, (path, run)) in manifests.iter().enumerate() {
         let mut sends = results::read(path, &needs)?;
@@ -148,15 +156,16 @@ fn or_none(limits: &[Spec]) -> String {
     }
 }
 
-fn needs(limits: &[Spec]) -> Needs {
+fn needs(limits: &[Spec], slots: Option<u64>) -> Needs {
     let parts = |limit: &Spec| match limit.counts {
         Counts::Requests | Counts::Units => false,
         Counts::Input | Counts::Output => true,
     };
     Needs {
+        flights: slots.is_some(),
         units: limits.iter().any(|limit| limit.counts.is_units()),
         parts: limits.iter().any(parts),
-        keys: keys_of(limits).iter().map(key_word).collect(),
+        keys: keys_of(limits).iter().map(KeyBy::to_string).collect(),
     }
 }
 
@@ -169,7 +178,7 @@ fn comparable(path: &std::path::Path, limits: &[Spec], sends: &Sends) -> Result<
             KeyBy::Header(_) | KeyBy::Field(_) => true,
         };
         if may_hide && sends.events.iter().any(hidden) {
-            let word = key_word(key);
+            let word = key.to_string();
             let what = format!(
                 "{word} is a credential, told as `key 1`, `key 2` in the order of each file"
             );
@@ -186,7 +195,8 @@ fn facts(path: &std::path::Path, run: Option<&Manifest>, sends: &Sends) -> Facts
         None => Unseen::Unknown,
         Some(run) => match &run.ended {
             None => Unseen::CutOff(run.concurrency),
-            Some(ended) => Unseen::Counted(ended.sends.saturating_sub(seen)),
+            Some(ended) if ended.sends < seen => Unseen::Beyond(seen - ended.sends),
+            Some(ended) => Unseen::Counted(ended.sends - seen),
         },
     };
     Facts {

@@ -1,7 +1,7 @@
 //! A send, as a proof sees it. Floor 3: rules.
 
 use crate::job::Keys;
-use crate::limit::{Counts, KeyBy};
+use crate::limit::Counts;
 use crate::outcome::{Spent, Try, UnitsSpent};
 use crate::units::Tick;
 
@@ -86,14 +86,5 @@ impl Event {
             at: self.sent,
             source: self.source,
         }
-    }
-}
-
-/// A key as it is written after `per=`, and as the field of a result that has its value.
-pub fn key_word(key: &KeyBy) -> String {
-    match key {
-        KeyBy::Host => "host".to_owned(),
-        KeyBy::Header(name) => format!("header:{name}"),
-        KeyBy::Field(name) => format!("field:{name}"),
     }
 }

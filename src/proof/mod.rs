@@ -10,9 +10,10 @@ mod own;
 mod proved;
 mod prover;
 mod span;
+mod track;
 
-pub use event::{Event, Mark, key_word};
+pub use event::{Event, Mark};
 pub use order::Proof;
-pub use proved::{Minute, Most, Proved, Proven, Stretch, Verdict};
+pub use proved::{Grants, Minute, Most, Proved, Proven, Verdict};
 pub use prover::{Prover, Terms};
 pub use span::most_at_once;

@@ -31,10 +31,8 @@ pub struct Proved {
     pub most: Most,
     /// The most that was really used in any `span`; the same for requests.
     pub used: u128,
-    /// Buckets: the stretch of grants that came closest to what is allowed, or exceeded it most.
-    pub stretch: Option<Stretch>,
-    /// Windows that begin at fixed moments: the most in one of them.
-    pub own: Option<Most>,
+    /// The grants that decide it; `None` where sends do.
+    pub granted: Option<Grants>,
     /// Whether it was kept.
     pub verdict: Verdict,
 }
@@ -54,13 +52,16 @@ pub struct Most {
     pub key: Option<Arc<str>>,
 }
 
-/// A stretch of grants of a bucket, both ends included.
+/// The grants that came closest to what is allowed, or exceeded it most.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stretch {
-    /// What was granted in it.
-    pub granted: Most,
-    /// Burst + rate × (its length + slack), rounded down.
-    pub allowed: u128,
+pub enum Grants {
+    /// Of a bucket: a stretch, both ends included, and what is allowed in it: burst + rate × (its length +
+    /// slack), rounded down.
+    Stretch(Most, u128),
+    /// Of windows that begin at fixed moments: one of them.
+    Own(Most),
+    /// Of windows that begin where nothing tells it: any of this length.
+    Around(Most, Duration),
 }
 
 /// Whether a limit was kept.

@@ -1,15 +1,11 @@
 //! Every limit of a run against what was sent, in order. Floor 3: rules.
 
-use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::event::{Event, Weight};
-use super::meter::Meter;
-use super::own::Own;
 use super::span::Span;
-use super::{Mark, Minute, Most, Proved, Proven, Stretch, Verdict};
-use crate::limit::{Anchor, Kind, Leaves, Spec, keys_of};
+use super::track::Track;
+use super::{Event, Minute, Proven};
+use crate::limit::{Counts, Spec, keys_of};
 use crate::units::nanos;
 
 /// What a proof allows for.
@@ -34,304 +30,6 @@ pub struct Terms {
 pub struct Prover {
     tracks: Vec<Track>,
     minute: Option<(Span, Span, Minute)>,
-}
-
-/// What decides whether a limit is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rule {
-    /// Sends: its count in any period.
-    Sends,
-    /// Grants: never more than burst + rate × (time + slack).
-    Bucket,
-    /// Grants: its count in each window from the epoch on.
-    Own,
-    /// Grants, in any period less the slack, as where its windows begin is not recorded.
-    Twice,
-}
-
-impl Rule {
-    fn of(limit: &Spec) -> Self {
-        match (limit.kind, limit.anchor) {
-            (Kind::Bucket | Kind::Leaky, _) => Self::Bucket,
-            (Kind::Window, _) => Self::Sends,
-            (Kind::Fixed, Anchor::Epoch) => Self::Own,
-            (Kind::Fixed, Anchor::First) | (Kind::Counter, _) => Self::Twice,
-        }
-    }
-}
-
-/// One limit.
-#[derive(Debug)]
-struct Track {
-    limit: Spec,
-    shape: Shape,
-    /// Which of the keys of the run it is kept for.
-    key: Option<usize>,
-    promised: Tally,
-    /// Of limits on units.
-    used: Option<Tally>,
-}
-
-/// How the state of a limit is made.
-#[derive(Debug)]
-struct Shape {
-    rule: Rule,
-    count: u64,
-    period: u64,
-    /// What the most is told for.
-    span: u64,
-    /// Period less slack.
-    shorter: u64,
-    terms: Terms,
-}
-
-/// The worst by one measure, and what is still open.
-#[derive(Debug, Default)]
-struct Tally {
-    sends: Most,
-    charged: Most,
-    /// Buckets: how full the meter was at the end of `charged`.
-    level: i128,
-    states: States,
-}
-
-/// The states of a limit.
-#[derive(Debug, Default)]
-struct States {
-    /// Of all events without a value of the key.
-    plain: Option<State>,
-    keyed: HashMap<Arc<str>, State>,
-    /// The number of states at which those that are idle are forgotten.
-    sweep_at: usize,
-}
-
-#[derive(Debug)]
-struct State {
-    sends: Span,
-    charged: Charged,
-}
-
-#[derive(Debug)]
-enum Charged {
-    Sends,
-    Meter(Meter),
-    Own(Own),
-    Around(Span),
-}
-
-/// A span that is told for a bucket: 1 s, for slow ones 60 s.
-fn told(limit: &Spec) -> Duration {
-    let minute = Duration::from_secs(60);
-    match Rule::of(limit) {
-        Rule::Bucket if limit.rate.period < minute => Duration::from_secs(1),
-        Rule::Bucket => minute,
-        Rule::Sends | Rule::Own | Rule::Twice => limit.rate.period,
-    }
-}
-
-impl Shape {
-    fn of(limit: &Spec, terms: Terms) -> Self {
-        let whole = |span: u64| match nanos(terms.rounding) {
-            0 => span,
-            step if span < step => span,
-            step => span - span % step,
-        };
-        let (period, skew) = (nanos(limit.rate.period), nanos(terms.skew));
-        let shorter = period.saturating_sub(nanos(terms.slack)).max(1);
-        Self {
-            rule: Rule::of(limit),
-            count: limit.rate.count.get(),
-            period,
-            span: whole(nanos(told(limit))).saturating_add(skew),
-            shorter: whole(shorter).saturating_add(skew),
-            terms,
-        }
-    }
-
-    fn state(&self) -> State {
-        State {
-            sends: Span::new(self.span),
-            charged: match self.rule {
-                Rule::Sends => Charged::Sends,
-                Rule::Bucket => {
-                    let skew = nanos(self.terms.skew);
-                    Charged::Meter(Meter::new(self.count, self.period, skew))
-                }
-                Rule::Own => Charged::Own(Own::new(self.count, self.period, &self.terms)),
-                Rule::Twice => Charged::Around(Span::new(self.shorter)),
-            },
-        }
-    }
-}
-
-impl State {
-    fn is_idle(&self, at: u64) -> bool {
-        self.sends.is_idle(at)
-            && match &self.charged {
-                Charged::Sends => true,
-                Charged::Meter(meter) => meter.is_idle(at),
-                Charged::Own(own) => own.is_idle(at),
-                Charged::Around(span) => span.is_idle(at),
-            }
-    }
-}
-
-/// The fewest states before a sweep.
-const SWEEP: usize = 64;
-
-impl States {
-    /// The state of a key. Those that are idle at `at` are forgotten each time their number has doubled.
-    fn of(&mut self, key: Option<&Arc<str>>, at: u64, shape: &Shape) -> &mut State {
-        let Some(key) = key else {
-            return self.plain.get_or_insert_with(|| shape.state());
-        };
-        if self.keyed.len() >= self.sweep_at.max(SWEEP) {
-            self.keyed.retain(|_, state| !state.is_idle(at));
-            self.sweep_at = self.keyed.len() * 2;
-        }
-        let state = self.keyed.entry(Arc::clone(key));
-        state.or_insert_with(|| shape.state())
-    }
-}
-
-impl Tally {
-    fn granted(&mut self, key: Option<&Arc<str>>, mark: Mark, weight: u64, shape: &Shape) {
-        let most = &mut self.charged;
-        let worse = match &mut self.states.of(key, mark.at.0, shape).charged {
-            Charged::Sends => false,
-            Charged::Own(own) => own.add(mark, weight, most),
-            Charged::Around(span) => span.add(mark, mark.at.0, weight, most),
-            Charged::Meter(meter) => meter.add(mark, weight, &mut self.level, most),
-        };
-        if worse {
-            most.key = key.cloned();
-        }
-    }
-
-    fn sent(&mut self, key: Option<&Arc<str>>, mark: Mark, left: u64, weight: u64, shape: &Shape) {
-        let sends = &mut self.states.of(key, mark.at.0, shape).sends;
-        if sends.add(mark, left, weight, &mut self.sends) {
-            self.sends.key = key.cloned();
-        }
-    }
-}
-
-impl Track {
-    fn new(limit: &Spec, key: Option<usize>, terms: Terms) -> Self {
-        Self {
-            limit: limit.clone(),
-            shape: Shape::of(limit, terms),
-            key,
-            promised: Tally::default(),
-            used: limit.counts.is_units().then(Tally::default),
-        }
-    }
-
-    /// Each measure with what the event weighs by it; nothing costs zero.
-    fn tallies(&mut self, weight: Weight) -> impl Iterator<Item = (&mut Tally, u64, &Shape)> {
-        let promised = (Some(&mut self.promised), weight.promised);
-        let used = (self.used.as_mut(), weight.used);
-        let shape = &self.shape;
-        [promised, used]
-            .into_iter()
-            .filter_map(move |(tally, weight)| Some((tally?, weight, shape)))
-            .filter(|(_, weight, _)| *weight > 0)
-    }
-
-    fn granted(&mut self, event: &Event) {
-        if self.shape.rule == Rule::Sends {
-            return;
-        }
-        let key = self.key.and_then(|number| event.keys.get(number));
-        for (tally, weight, shape) in self.tallies(event.weight(self.limit.counts)) {
-            tally.granted(key, event.granted_mark(), weight, shape);
-        }
-    }
-
-    fn sent(&mut self, event: &Event) {
-        let key = self.key.and_then(|number| event.keys.get(number));
-        let left = match self.limit.leaves {
-            Leaves::Send => event.sent,
-            Leaves::Reply => event.answered,
-        };
-        for (tally, weight, shape) in self.tallies(event.weight(self.limit.counts)) {
-            tally.sent(key, event.sent_mark(), left.0, weight, shape);
-        }
-    }
-
-    /// The most that is allowed where the rule is decided by a count.
-    fn bound(&self) -> u128 {
-        let count = u128::from(self.shape.count);
-        match self.shape.rule {
-            Rule::Sends | Rule::Own | Rule::Bucket => count,
-            Rule::Twice => {
-                let most = self.limit.most_in(self.limit.rate.period, Duration::ZERO);
-                u128::from(most)
-            }
-        }
-    }
-
-    /// By how much a tally is above what is allowed, rounded up.
-    fn over(&self, tally: &Tally) -> u128 {
-        match self.shape.rule {
-            Rule::Sends => tally.sends.sum.saturating_sub(self.bound()),
-            Rule::Own | Rule::Twice => tally.charged.sum.saturating_sub(self.bound()),
-            Rule::Bucket => {
-                let over = tally.level.saturating_sub(self.capacity());
-                u128::try_from(over).map_or(0, |over| over.div_ceil(self.shape.period.into()))
-            }
-        }
-    }
-
-    /// Burst + rate × (slack + rounding), scaled as the level of a meter.
-    fn capacity(&self) -> i128 {
-        let terms = &self.shape.terms;
-        let late = i128::from(nanos(terms.slack + terms.rounding));
-        i128::from(self.limit.burst.get())
-            .saturating_mul(self.shape.period.into())
-            .saturating_add(i128::from(self.shape.count).saturating_mul(late))
-    }
-
-    fn proved(self) -> Proved {
-        let over = self.over(&self.promised);
-        let by_answers = self.used.as_ref().map_or(0, |used| self.over(used));
-        let verdict = match (over, by_answers) {
-            (0, 0) => Verdict::Kept,
-            (0, more) => Verdict::ByAnswers(more),
-            (more, _) => Verdict::Exceeded(more),
-        };
-        let span = told(&self.limit);
-        let used = self.used.as_ref().unwrap_or(&self.promised).sends.sum;
-        let (rule, capacity, period) = (self.shape.rule, self.capacity(), self.shape.period);
-        let Tally {
-            sends,
-            charged,
-            level,
-            ..
-        } = self.promised;
-        let (stretch, own) = match rule {
-            Rule::Sends | Rule::Twice => (None, None),
-            Rule::Own => (None, Some(charged)),
-            Rule::Bucket => {
-                // What was granted, and what the level still had room for.
-                let room = capacity.saturating_sub(level).div_euclid(period.into());
-                let granted = i128::try_from(charged.sum).unwrap_or(i128::MAX);
-                let allowed = u128::try_from(granted.saturating_add(room)).unwrap_or(0);
-                let granted = charged;
-                (Some(Stretch { granted, allowed }), None)
-            }
-        };
-        Proved {
-            promised: self.limit.most_in(span, self.shape.terms.slack),
-            limit: self.limit,
-            span,
-            most: sends,
-            used,
-            stretch,
-            own,
-            verdict,
-        }
-    }
 }
 
 impl Prover {
@@ -366,7 +64,7 @@ impl Prover {
             track.sent(event);
         }
         if let Some((promised, used, minute)) = &mut self.minute {
-            let weight = event.weight(crate::limit::Counts::Units);
+            let weight = event.weight(Counts::Units);
             let (mark, at) = (event.sent_mark(), event.sent.0);
             promised.add(mark, at, weight.promised, &mut minute.promised);
             used.add(mark, at, weight.used, &mut minute.used);
@@ -388,7 +86,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::limit::{Anchor, Leaves};
     use crate::outcome::{Spent, UnitsSpent};
+    use crate::proof::track::SWEEP;
+    use crate::proof::{Grants, Proved, Verdict};
     use crate::units::Tick;
 
     const MILLI: u64 = 1_000_000;
@@ -463,9 +164,11 @@ mod tests {
         early[49] = event(49 * 100 * MILLI - 2 * MILLI - 1);
         let found = proved("10/s".parse().unwrap(), slack, &early);
         assert_eq!(found.verdict, Verdict::Exceeded(1));
-        let stretch = found.stretch.unwrap();
-        assert_eq!((stretch.granted.sum, stretch.allowed), (2, 1));
-        assert_eq!(stretch.granted.first.at, Tick(48 * 100 * MILLI));
+        let Some(Grants::Stretch(granted, allowed)) = found.granted else {
+            panic!("a bucket is decided by a stretch: {found:?}");
+        };
+        assert_eq!((granted.sum, allowed), (2, 1));
+        assert_eq!(granted.first.at, Tick(48 * 100 * MILLI));
         assert_eq!((found.promised, found.most.sum), (11, 11));
     }
 
@@ -476,7 +179,8 @@ mod tests {
         let found = proved("5/1s fixed".parse().unwrap(), Terms::default(), &sends);
         assert_eq!(found.verdict, Verdict::Kept);
         assert_eq!((found.promised, found.most.sum), (10, 10));
-        assert_eq!(found.own.unwrap().sum, 5);
+        let own = |granted| matches!(granted, Some(Grants::Own(most)) if most.sum == 5);
+        assert!(own(found.granted));
         sends.push(event(SECOND + 9));
         let found = verdict("5/1s fixed", Terms::default(), &sends);
         assert_eq!(found, Verdict::Exceeded(1));
@@ -558,7 +262,7 @@ mod tests {
                 prover.granted(&event);
                 prover.sent(&event);
             }
-            let states = prover.tracks[0].promised.states.keyed.len();
+            let states = prover.tracks[0].keys();
             assert!(states <= 2 * SWEEP, "{states} states are kept");
         }
     }

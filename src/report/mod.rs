@@ -4,11 +4,12 @@ mod bars;
 pub mod comparison;
 pub mod json;
 mod page;
-pub mod proof;
+mod proof;
 #[cfg(test)]
 mod samples;
 pub mod text;
 mod throughput;
+pub mod verified;
 
 pub use page::folded;
 

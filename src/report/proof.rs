@@ -1,259 +1,13 @@
-//! Whether the limits were kept: lines of the report, and the page of `verify`. Floor 4: doors.
+//! Whether the limits were kept: lines of a report, and values for programs. Floor 4: doors.
 
 use std::fmt::Write as _;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::page::COLUMNS;
-use crate::limit::{Counts, Kind, Leaves, Spec};
-use crate::metrics::Owner;
-use crate::metrics::littles::Setup;
-use crate::proof::{Mark, Minute, Most, Proved, Proven, Stretch, Verdict};
+use crate::limit::{Counts, Leaves};
+use crate::proof::{Grants, Mark, Minute, Most, Proved, Proven, Verdict};
 use crate::units::{Tick, show_span};
-
-/// What `verify` has found in files of results. Moments count from the Unix epoch.
-#[derive(Debug)]
-pub struct Verified {
-    /// The files, in order.
-    pub files: Vec<Facts>,
-    /// What was found of the limits.
-    pub proven: Proven,
-    /// The slots of the run, and the most that were taken; each file by itself.
-    pub slots: Option<(u64, u128)>,
-    /// How late grants may have been charged.
-    pub slack: Duration,
-    /// How far apart the clocks of the files may be.
-    pub skew: Duration,
-}
-
-/// One file of results.
-#[derive(Debug)]
-pub struct Facts {
-    /// Its name as given.
-    pub name: String,
-    /// Its lines.
-    pub results: u64,
-    /// Tries in it that were sent.
-    pub sends: u64,
-    /// Its last line, if that was torn.
-    pub torn: Option<u64>,
-    /// What was sent and is not in it.
-    pub unseen: Unseen,
-}
-
-/// Sends that no line tells of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unseen {
-    /// So many: the run has counted its sends.
-    Counted(u64),
-    /// The run was cut off: those that were in flight, at most so many, and the tries of jobs that rested.
-    CutOff(Option<u64>),
-    /// There is no telling, as no run file stands beside it.
-    Unknown,
-}
-
-/// Bits of [`Mark::source`] that are the line; those above are the file.
-pub const LINE_BITS: u32 = 40;
-
-impl Verified {
-    /// Whether all limits are proved.
-    pub fn is_kept(&self) -> bool {
-        let slots_kept = |(slots, most): (u64, u128)| most <= u128::from(slots);
-        let mut limits = self.proven.limits.iter();
-        limits.all(|proved| proved.verdict.is_kept()) && self.slots.is_none_or(slots_kept)
-    }
-
-    /// The page for people.
-    pub fn text(&self) -> String {
-        let mut page = String::new();
-        self.write(&mut page).expect("a String takes everything");
-        page
-    }
-
-    fn write(&self, out: &mut String) -> std::fmt::Result {
-        for file in &self.files {
-            writeln!(
-                out,
-                "{}: {} results, {} sends",
-                file.name, file.results, file.sends
-            )?;
-            if let Some(line) = file.torn {
-                writeln!(
-                    out,
-                    "  line {line} is torn and was passed over: one result more was begun"
-                )?;
-            }
-            writeln!(out, "  not seen: {}", file.unseen.text())?;
-        }
-        let setup = self.setup();
-        for (number, proved) in self.proven.limits.iter().enumerate() {
-            let name = setup.name_of(Owner::Limit(number));
-            writeln!(out, "\n{name}    {}", verdict(proved))?;
-            self.write_limit(out, proved)?;
-        }
-        if let Some((slots, most)) = self.slots {
-            let verdict = if most <= u128::from(slots) {
-                "kept"
-            } else {
-                "EXCEEDED"
-            };
-            writeln!(
-                out,
-                "\nslots {slots}    {verdict}\n  most in flight at once  {most}"
-            )?;
-        }
-        if let Some(minute) = &self.proven.minute {
-            writeln!(out, "\nworst minute    {}", minute_text(minute))?;
-            self.write_ends(out, &minute.promised)?;
-        }
-        let kept = if self.is_kept() { "kept" } else { "NOT KEPT" };
-        let sends: u64 = self.files.iter().map(|file| file.sends).sum();
-        let allowed = if self.skew.is_zero() {
-            String::new()
-        } else {
-            format!(", with clocks up to {} apart", exact(self.skew))
-        };
-        writeln!(
-            out,
-            "\n{kept}: {sends} sends, told in whole microseconds{allowed}"
-        )
-    }
-
-    fn write_limit(&self, out: &mut String, proved: &Proved) -> std::fmt::Result {
-        let unit = unit(proved.limit.counts);
-        writeln!(out, "  promise   {}", self.promise(proved))?;
-        if let Some(stretch) = &proved.stretch {
-            let Stretch { granted, allowed } = stretch;
-            writeln!(
-                out,
-                "  granted   {}{unit} within {} at the closest, {allowed} allowed{}",
-                granted.sum,
-                show_span(granted.last.at.since(granted.first.at)),
-                whose(granted)
-            )?;
-            self.write_ends(out, granted)?;
-        }
-        if let Some(own) = &proved.own {
-            writeln!(
-                out,
-                "  granted   {}{unit} in one of its windows at most{}",
-                own.sum,
-                whose(own)
-            )?;
-            self.write_ends(out, own)?;
-        }
-        writeln!(out, "  sent      {}", sent(proved))?;
-        self.write_ends(out, &proved.most)
-    }
-
-    /// What is promised, and of which moments.
-    fn promise(&self, proved: &Proved) -> String {
-        let (limit, unit) = (&proved.limit, unit(proved.limit.counts));
-        let (count, span) = (limit.rate.count, exact(proved.span));
-        match limit.kind {
-            Kind::Bucket | Kind::Leaky => format!(
-                "at most {} + {} x (T + {}){unit} granted in any time T,\n            so {} in any {span}",
-                limit.burst.get(),
-                limit.rate.shown(),
-                exact(self.slack + Duration::from_micros(1)),
-                proved.promised
-            ),
-            Kind::Window => format!("at most {count}{unit} sent in any {span}"),
-            Kind::Counter => {
-                format!("at most {}{unit} granted in any {span}", proved.promised)
-            }
-            Kind::Fixed => format!(
-                "at most {count}{unit} granted in each of its windows of {span}, so {} in any {span}",
-                proved.promised
-            ),
-        }
-    }
-
-    fn write_ends(&self, out: &mut String, most: &Most) -> std::fmt::Result {
-        if most.sends == 0 {
-            return Ok(());
-        }
-        for (word, mark) in [("first", most.first), ("last", most.last)] {
-            let line = format!(
-                "            {word:<6}{}  {}",
-                moment(mark.at),
-                self.place(mark)
-            );
-            writeln!(out, "{}", line.chars().take(COLUMNS).collect::<String>())?;
-        }
-        Ok(())
-    }
-
-    fn place(&self, mark: Mark) -> String {
-        let (file, line) = (
-            mark.source >> LINE_BITS,
-            mark.source & ((1 << LINE_BITS) - 1),
-        );
-        let file = usize::try_from(file)
-            .ok()
-            .and_then(|file| self.files.get(file));
-        match file {
-            Some(file) => format!("{}:{line}", file.name),
-            None => format!("line {line}"),
-        }
-    }
-
-    fn setup(&self) -> Setup {
-        let limits = self.proven.limits.iter();
-        Setup {
-            per_host: None,
-            slots: self.slots.map(|(slots, _)| slots),
-            limits: limits.map(|proved| proved.limit.clone()).collect(),
-        }
-    }
-
-    /// The page for programs: one object.
-    pub fn json(&self) -> Value {
-        let place = |mark: Mark| json!({ "us": mark.at.0 / 1_000, "place": self.place(mark) });
-        let files = self.files.iter().map(|file| {
-            let (unseen, cut_off) = match file.unseen {
-                Unseen::Counted(sends) => (Some(sends), false),
-                Unseen::CutOff(sends) => (sends, true),
-                Unseen::Unknown => (None, false),
-            };
-            json!({
-                "name": file.name,
-                "results": file.results,
-                "sends": file.sends,
-                "torn_line": file.torn,
-                "unseen": unseen,
-                "cut_off": cut_off,
-            })
-        });
-        json!({
-            "kept": self.is_kept(),
-            "files": files.collect::<Vec<_>>(),
-            "limits": limits(&self.proven, &place),
-            "slots": self.slots.map(|(slots, most)| json!({ "slots": slots, "most": number(most) })),
-            "worst_minute": minute(&self.proven, &place),
-            "slack_us": micros(self.slack),
-            "clock_skew_us": micros(self.skew),
-        })
-    }
-}
-
-impl Unseen {
-    fn text(self) -> String {
-        match self {
-            Self::Counted(0) => "nothing, the run has counted as many sends".to_owned(),
-            Self::Counted(sends) => format!("{sends} more sends that the run has counted"),
-            Self::CutOff(Some(slots)) => format!(
-                "the run was cut off: up to {slots} in flight, and earlier tries of jobs that rested"
-            ),
-            Self::CutOff(None) => {
-                "the run was cut off: all in flight, and earlier tries of jobs that rested"
-                    .to_owned()
-            }
-            Self::Unknown => "unknown, as no run file stands beside it".to_owned(),
-        }
-    }
-}
 
 /// The limits for programs; `place` is where a mark is told.
 pub(super) fn limits(proven: &Proven, place: &dyn Fn(Mark) -> Value) -> Vec<Value> {
@@ -284,10 +38,15 @@ pub(super) fn limits(proven: &Proven, place: &dyn Fn(Mark) -> Value) -> Vec<Valu
             "promised": proved.promised,
             "most": most(&proved.most),
             "used": number(proved.used),
-            "granted": proved.stretch.as_ref().map(|stretch| {
-                json!({ "most": most(&stretch.granted), "allowed": number(stretch.allowed) })
+            "granted": proved.granted.as_ref().map(|granted| match granted {
+                Grants::Stretch(stretch, allowed) => {
+                    json!({ "most": most(stretch), "allowed": number(*allowed) })
+                }
+                Grants::Own(own) => json!({ "most": most(own) }),
+                Grants::Around(around, length) => {
+                    json!({ "most": most(around), "span_us": micros(*length) })
+                }
             }),
-            "own_window": proved.own.as_ref().map(most),
         })
     });
     each.collect()
@@ -306,22 +65,22 @@ pub(super) fn minute(proven: &Proven, place: &dyn Fn(Mark) -> Value) -> Value {
     })
 }
 
-/// One line of the report of a run: `--qps 10: at most 11 in any 1s, most sent 10 (at +3.20 s); kept`.
+/// One line of the report of a run: `kept  --qps 10: 10 of at most 11 in any 1s (from +3.20 s)`.
 pub(super) fn line(name: &str, proved: &Proved) -> String {
-    let at = |mark: Mark| format!("at +{}", show_span(mark.at.since(Tick::ZERO)));
     let (unit, span) = (unit(proved.limit.counts), exact(proved.span));
+    let (most, promised) = (&proved.most, proved.promised);
     let mut line = format!(
-        "{name}: at most {}{unit} in any {span}, most ",
-        proved.promised
+        "{}  {name}: {} of at most {promised}{unit} in any {span}",
+        verdict(proved),
+        most.sum
     );
-    let _ = match proved.limit.leaves {
-        Leaves::Send => write!(line, "sent {}", proved.most.sum),
-        Leaves::Reply => write!(line, "that a server can have seen {}", proved.most.sum),
-    };
-    if proved.most.sends > 0 {
-        let _ = write!(line, " ({}{})", at(proved.most.first), whose(&proved.most));
+    if proved.limit.leaves == Leaves::Reply {
+        line.push_str(", at the server");
     }
-    let _ = write!(line, "; {}", verdict(proved));
+    if most.sends > 0 {
+        let from = show_span(most.first.at.since(Tick::ZERO));
+        let _ = write!(line, " (from +{from}{})", whose(most));
+    }
     line
 }
 
@@ -333,27 +92,7 @@ pub(super) fn minute_text(minute: &Minute) -> String {
     )
 }
 
-/// The most that was sent, and what a server can have seen of it.
-fn sent(proved: &Proved) -> String {
-    let (most, unit, span) = (&proved.most, unit(proved.limit.counts), exact(proved.span));
-    let mut text = match proved.limit.leaves {
-        Leaves::Send => format!("{}{unit} in any {span} at most", most.sum),
-        Leaves::Reply => format!(
-            "whatever the network did, the server saw at most {}{unit} in any {span} of its own",
-            most.sum
-        ),
-    };
-    let left = u128::from(proved.promised).saturating_sub(most.sum);
-    if left > 0 {
-        let _ = write!(text, ", {left} below the promise");
-    }
-    if proved.limit.counts.is_units() {
-        let _ = write!(text, "; really used {}", proved.used);
-    }
-    text + &whose(most)
-}
-
-fn verdict(proved: &Proved) -> String {
+pub(super) fn verdict(proved: &Proved) -> String {
     let unit = unit(proved.limit.counts);
     match proved.verdict {
         Verdict::Kept => "kept".to_owned(),
@@ -365,12 +104,12 @@ fn verdict(proved: &Proved) -> String {
     }
 }
 
-fn whose(most: &Most) -> String {
+pub(super) fn whose(most: &Most) -> String {
     let key = most.key.as_ref();
     key.map_or(String::new(), |key| format!(", for {key}"))
 }
 
-fn unit(counts: Counts) -> &'static str {
+pub(super) fn unit(counts: Counts) -> &'static str {
     match counts {
         Counts::Requests => "",
         Counts::Units => " tokens",
@@ -380,27 +119,15 @@ fn unit(counts: Counts) -> &'static str {
 }
 
 /// A span as it is, without rounding: `1s`, `2ms`.
-fn exact(span: Duration) -> String {
+pub(super) fn exact(span: Duration) -> String {
     humantime::format_duration(span).to_string()
 }
 
-/// RFC 3339, in UTC.
-fn moment(at: Tick) -> String {
-    let at = UNIX_EPOCH + Duration::from_nanos(at.0);
-    humantime::format_rfc3339_micros(at).to_string()
-}
-
-fn micros(span: Duration) -> u64 {
+pub(super) fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// JSON numbers end at 64 bits.
-fn number(sum: u128) -> u64 {
+pub(super) fn number(sum: u128) -> u64 {
     u64::try_from(sum).unwrap_or(u64::MAX)
-}
-
-/// The names of limits in messages: `10 bucket burst=1, 40/1s window`.
-pub fn named(limits: &[Spec]) -> String {
-    let each = limits.iter().map(ToString::to_string);
-    each.collect::<Vec<_>>().join(", ")
 }

@@ -13,9 +13,8 @@ use serde_json::value::RawValue;
 
 use super::body::{Body, compact};
 use crate::job::{Job, without_credentials};
-use crate::limit::{Counts, Spec, keys_of};
+use crate::limit::{Counts, KeyBy, Spec, keys_of};
 use crate::outcome::{FailureKind, Outcome, Spent, Try, UnitsSpent};
-use crate::proof::key_word;
 use crate::units::{Tick, nanos};
 
 /// What stands in a line.
@@ -58,7 +57,7 @@ impl Form {
             } else {
                 Tell::Total
             },
-            keys: keys_of(limits).iter().map(key_word).collect(),
+            keys: keys_of(limits).iter().map(KeyBy::to_string).collect(),
             ..self
         }
     }

@@ -290,9 +290,16 @@ fn clocks_that_may_differ_prove_less() {
         &done,
         &[
             "NOT PROVED: kept only if the clocks agree",
+            "11 in any 1s 1ms",
             "clocks up to 1ms apart",
         ],
     );
+    let fixed = Shaper::plain()
+        .args(["verify", "--clock-skew", "1s"])
+        .jobs(OUT, every(100_000, 30))
+        .file(RUN, run_file(&["10/1s fixed"]))
+        .output();
+    fixed.exits(2).says("--clock-skew").says("10/1s fixed");
 }
 
 #[test]
