@@ -1,90 +1,183 @@
-//! Properties of each limit: never over its bound in any window, and never later than necessary.
+//! Every limit against a reference of its own, to the nanosecond: alone, and three in front of one lane.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use std::time::Duration;
+#[path = "limits/cases.rs"]
+mod cases;
+#[path = "limits/lane.rs"]
+mod lane;
+#[path = "limits/reference.rs"]
+mod reference;
 
 use proptest::prelude::*;
-use shaper::limit::{Limit, Ready, Setting, Spec};
+use proptest::test_runner::{FileFailurePersistence, TestRunner};
+
+use shaper::limit::Ready;
 use shaper::units::{Cost, Tick};
 
-/// A limit in words, a small count and a period whose quotient is no whole number of nanoseconds.
-fn specs() -> impl Strategy<Value = Spec> {
-    let kind = prop_oneof![
-        (1u64..8).prop_map(|burst| format!("bucket burst={burst}")),
-        Just("window".to_owned()),
-        Just("window-counter".to_owned()),
-        (1u64..8).prop_map(|burst| format!("leaky burst={burst}")),
-        Just("fixed anchor=first".to_owned()),
-        Just("fixed".to_owned()),
-    ];
-    (kind, 1u64..8, 1u64..2000).prop_map(|(kind, count, period)| {
-        format!("tokens {count}/{period}us {kind}").parse().unwrap()
-    })
+use cases::{Algorithm, Numbers, Strain, jobs, numbers};
+use lane::Lane;
+
+/// Failing cases are kept and tried first.
+fn config(cases: u32) -> ProptestConfig {
+    let kept = FileFailurePersistence::Direct("tests/limits/regressions.txt");
+    ProptestConfig {
+        cases,
+        max_shrink_iters: 4_000,
+        failure_persistence: Some(Box::new(kept)),
+        ..ProptestConfig::default()
+    }
 }
 
-/// Arrivals: the gap to the one before in nanoseconds, and a weight.
-fn arrivals() -> impl Strategy<Value = Vec<(u64, u64)>> {
-    let gap = prop_oneof![Just(0), 0u64..400_000, 0u64..4_000_000];
-    prop::collection::vec((gap, 1u64..5), 1..60)
+/// Raw jobs, few enough that thousands of cases take seconds.
+fn raw() -> impl Strategy<Value = Vec<u64>> {
+    prop::collection::vec(any::<u64>(), 1..30)
 }
 
-/// Takes every cost at the first moment that the limit allows, in order. What can never fit is left out.
-fn admit(limit: &mut dyn Limit, arrivals: &[(u64, u64)]) -> Vec<(Tick, u64)> {
-    let (mut now, mut taken) = (Tick::ZERO, Vec::new());
-    let mut arrived = 0;
-    for &(gap, weight) in arrivals {
-        arrived += gap;
-        let cost = Cost::new(weight).unwrap();
-        let from = Tick(arrived).max(now);
-        let Ready::At(at) = limit.ready(from, cost) else {
-            continue;
+/// One limit alone is equal to its reference in every answer, and half of the cases are within its bound.
+fn alone(algorithm: Algorithm) {
+    let mut runner = TestRunner::new(config(10_000));
+    let case = (numbers(algorithm), raw(), any::<bool>());
+    let tried = runner.run(&case, |(numbers, raw, owing)| {
+        let strain = if owing {
+            Strain::Owing
+        } else {
+            Strain::Bounded
         };
-        assert!(at >= from, "no moment before it was asked for");
-        assert_eq!(
-            limit.ready(at, cost),
-            Ready::At(at),
-            "it fits when it was promised to"
-        );
-        if at > from {
-            let before = Tick(at.0 - 1);
-            assert_eq!(
-                limit.ready(before, cost),
-                Ready::At(at),
-                "one nanosecond earlier it does not"
-            );
+        let jobs = jobs(&raw, &[numbers], strain);
+        let mut lane = Lane::new(&[numbers], &jobs);
+        lane.run();
+        if strain == Strain::Bounded {
+            lane.is_within_bounds();
         }
-        let mut hold = limit.take(at, cost);
-        limit.moved(&mut hold, at);
-        now = at;
-        taken.push((at, weight));
+        Ok(())
+    });
+    if let Err(why) = tried {
+        panic!("{why}");
     }
-    taken
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+#[test]
+fn a_bucket_equals_exact_arithmetic_over_all_takes() {
+    alone(Algorithm::Bucket);
+}
 
-    #[test]
-    fn no_limit_is_over_its_bound_in_any_window(spec in specs(), arrivals in arrivals()) {
-        let mut limit = spec.build(&Setting::VIRTUAL);
-        let taken = admit(limit.as_mut(), &arrivals);
-        let period = spec.rate.period;
-        for (first, &(from, _)) in taken.iter().enumerate() {
-            for span in [period / 3, period, period * 2] {
-                // The window that begins just before a take holds the most.
-                let inside = taken[first..].iter().take_while(|(at, _)| at.since(from) < span);
-                let sum: u64 = inside.map(|(_, weight)| weight).sum();
-                let most = spec.most_in(span, Duration::ZERO);
-                prop_assert!(sum <= most, "{spec}: {sum} within {span:?} from {from:?}");
+#[test]
+fn a_leaky_bucket_equals_the_same_arithmetic_to_the_nanosecond() {
+    alone(Algorithm::Leaky);
+}
+
+#[test]
+fn a_sliding_window_equals_the_sum_over_all_sends() {
+    alone(Algorithm::Window);
+}
+
+#[test]
+fn a_window_counter_equals_the_weighted_sums_of_two_windows() {
+    alone(Algorithm::Counter);
+}
+
+#[test]
+fn fixed_windows_of_the_epoch_equal_the_sums_by_their_number() {
+    alone(Algorithm::FixedEpoch);
+}
+
+#[test]
+fn fixed_windows_that_begin_with_a_take_equal_the_sums_of_each() {
+    alone(Algorithm::FixedFirst);
+}
+
+#[test]
+fn slots_equal_the_sum_of_what_is_not_given_back() {
+    alone(Algorithm::Slots);
+}
+
+/// A moment that `earliest` tells is a bound for any parts; for single units, and all but the counter, it is
+/// the very moment.
+#[test]
+fn the_earliest_moment_of_a_line_is_never_too_late_and_exact_for_single_units() {
+    let mut runner = TestRunner::new(config(2_000));
+    let algorithm = prop::sample::select(&Algorithm::ALL[..6]).prop_flat_map(numbers);
+    let parts = prop::collection::vec(1u64..5, 1..30);
+    let case = (algorithm, parts, 0u64..3_000_000, any::<bool>());
+    let tried = runner.run(&case, |(numbers, parts, from, units)| {
+        let mut limit = numbers.real();
+        let most = u64::try_from(numbers.reference().capacity()).unwrap();
+        let (mut now, mut total) = (Tick(0), 0);
+        let mut told: Option<Vec<Tick>> = None;
+        let costs = parts
+            .iter()
+            .map(|part| if units { 1 } else { *part.min(&most) });
+        let costs: Vec<u64> = costs.collect();
+        // The first few are history, the others stand in line from then on.
+        let (history, line) = costs.split_at(costs.len() / 3);
+        for (nth, &cost) in history.iter().chain(line).enumerate() {
+            if nth == history.len() {
+                now = now.max(Tick(from));
+                let sums = line.iter().scan(0, |sum, cost| {
+                    *sum += cost;
+                    Some(limit.earliest(now, u128::from(*sum)))
+                });
+                told = Some(sums.collect());
             }
+            let cost = Cost::new(cost).unwrap();
+            let Ready::At(at) = limit.ready(now, cost) else {
+                panic!("it fits");
+            };
+            let mut hold = limit.take(at, cost);
+            limit.moved(&mut hold, at);
+            if let Some(told) = &told {
+                prop_assert!(
+                    told[total] <= at,
+                    "{} told {:?}, was {at:?}",
+                    total,
+                    told[total]
+                );
+                // Above one unit in each nanosecond a bucket also loses what does not fit into it.
+                let exact =
+                    numbers.algorithm != Algorithm::Counter && numbers.count <= numbers.period;
+                if units && exact {
+                    prop_assert_eq!(told[total], at, "{} of the line", total);
+                }
+                total += 1;
+            }
+            now = at;
         }
+        Ok(())
+    });
+    if let Err(why) = tried {
+        panic!("{why}");
     }
+}
 
-    #[test]
-    fn the_order_of_arrival_is_kept(spec in specs(), arrivals in arrivals()) {
-        let mut limit = spec.build(&Setting::VIRTUAL);
-        let taken = admit(limit.as_mut(), &arrivals);
-        prop_assert!(taken.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+/// Three limits, of any kinds, with periods of the same size.
+fn stack() -> impl Strategy<Value = [Numbers; 3]> {
+    let one = || prop::sample::select(&Algorithm::ALL[..]).prop_flat_map(numbers);
+    [one(), one(), one()]
+}
+
+#[test]
+fn three_limits_admit_together_at_the_latest_of_their_moments_and_always_the_same() {
+    let mut runner = TestRunner::new(config(10_000));
+    let case = (stack(), raw(), any::<bool>());
+    let tried = runner.run(&case, |(limits, raw, owing)| {
+        let strain = if owing {
+            Strain::Owing
+        } else {
+            Strain::Bounded
+        };
+        let jobs = jobs(&raw, &limits, strain);
+        let mut lane = Lane::new(&limits, &jobs);
+        let trace = lane.run();
+        if strain == Strain::Bounded {
+            lane.is_within_bounds();
+        }
+        if raw.len().is_multiple_of(4) {
+            prop_assert_eq!(Lane::new(&limits, &jobs).run(), trace);
+        }
+        Ok(())
+    });
+    if let Err(why) = tried {
+        panic!("{why}");
     }
 }

@@ -81,9 +81,10 @@ struct Lane {
 
 impl Lane {
     fn head(&self) -> Option<Entry> {
-        let fresh = self.fresh.front().copied();
-        let back = self.back.peek().map(|Reverse(first)| *first);
-        fresh.into_iter().chain(back).min()
+        match (self.fresh.front(), self.back.peek()) {
+            (Some(fresh), Some(Reverse(back))) => Some(*fresh.min(back)),
+            (fresh, back) => fresh.or(back.map(|Reverse(back)| back)).copied(),
+        }
     }
 
     fn len(&self) -> usize {

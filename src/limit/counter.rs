@@ -114,7 +114,8 @@ impl Counter {
             return Ready::At(at(pair, since));
         }
         // Nothing fits into a window that what is carried fills.
-        let mut pair = self.onward(pair, 1 + pair.carried / self.count);
+        let full = pair.carried / self.count;
+        let mut pair = self.onward(pair, full.saturating_add(1));
         loop {
             if let Some(since) = self.fits_in(pair, cost) {
                 return Ready::At(at(pair, since));

@@ -94,3 +94,60 @@ impl Limit for Leaky {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::super::Bucket;
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+
+        #[test]
+        fn a_leaky_bucket_gives_every_answer_that_a_bucket_gives(
+            (count, period) in (1..2000_u64, 1..5000_u64),
+            burst in 1..20_u64,
+            start in 0..20_u64,
+            steps in prop::collection::vec((0..4_u8, 0..8000_u64, 1..40_u64), 1..60),
+        ) {
+            let rate = Rate::new(count, Duration::from_nanos(period)).unwrap();
+            let burst = Cost::new(burst).unwrap();
+            let mut leaky = Leaky::new(&rate, burst, start.min(burst.get()));
+            let mut bucket = Bucket::new(&rate, burst, start.min(burst.get()));
+            let (mut holds, mut now) = (Vec::new(), 0);
+            for (what, pause, units) in steps {
+                // Some moments lie before the last one.
+                now = (now + pause).saturating_sub(2000);
+                let (at, cost) = (Tick(now), Cost::new(units).unwrap());
+                let ready = bucket.ready(at, cost.min(burst));
+                prop_assert_eq!(leaky.ready(at, cost.min(burst)), ready);
+                prop_assert_eq!(leaky.ready(at, cost), bucket.ready(at, cost));
+                prop_assert_eq!(
+                    leaky.ready_after(at, cost, Cost::ONE),
+                    bucket.ready_after(at, cost, Cost::ONE)
+                );
+                let total = u128::from(units * pause);
+                prop_assert_eq!(leaky.earliest(at, total), bucket.earliest(at, total));
+                prop_assert_eq!(leaky.level(at), bucket.level(at));
+                prop_assert_eq!(leaky.fresh_at(), bucket.fresh_at());
+                match (what, ready) {
+                    // Above the burst it is owed whole.
+                    (0 | 1, Ready::At(ready)) => {
+                        holds.push((leaky.take(ready, cost), bucket.take(ready, cost)));
+                        now = ready.0;
+                    }
+                    _ => if let Some((one, other)) = holds.pop() {
+                        let used = [Used::NeverSent, Used::Unknown, Used::Known(units)];
+                        let used = used[usize::try_from(pause % 3).unwrap()];
+                        leaky.settle(one, at, used);
+                        bucket.settle(other, at, used);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -197,4 +197,94 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn the_smallest_and_the_largest_numbers_neither_panic_nor_wrap() {
+        let most = Cost::new(u64::MAX).unwrap();
+        for rate in [
+            "18446744073709551615/s",
+            "1/30d",
+            "700M/s",
+            "1/18000000000s",
+            "7/3us",
+        ] {
+            for rule in [
+                "bucket burst=18446744073709551615",
+                "bucket burst=1 start=0",
+                "leaky burst=18446744073709551615",
+                "leaky",
+                "window",
+                "window guard=18446744073709551615ns",
+                "window-counter",
+                "fixed",
+                "fixed anchor=first",
+            ] {
+                let spec: Spec = format!("{rate} {rule}").parse().unwrap();
+                let mut limit = spec.build(&Setting::VIRTUAL);
+                let mut last = Tick::ZERO;
+                for at in [0, 1, 1_000_000_000, u64::MAX / 2, u64::MAX - 1, u64::MAX] {
+                    for cost in [Cost::ONE, spec.burst, most] {
+                        let (from, asked) = (Tick(at), cost.min(spec.burst));
+                        let ready = limit.ready(from, asked);
+                        let Ready::At(ready) = ready else {
+                            panic!("{spec}: {ready:?}")
+                        };
+                        assert!(ready >= from.max(last), "{spec} at {at}");
+                        assert!(limit.earliest(from, u128::MAX) >= from);
+                        limit.ready_after(from, cost, asked);
+                        let mut hold = limit.take(ready, cost);
+                        limit.moved(&mut hold, ready);
+                        let used = if cost == most {
+                            Used::Known(0)
+                        } else {
+                            Used::Known(u64::MAX)
+                        };
+                        limit.settle(hold, ready, used);
+                        last = ready;
+                        assert!(limit.level(ready).remaining <= spec.burst.get());
+                        assert!(limit.fresh_at().is_some());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_pace_drifts_by_no_more_than_the_rounding_up_of_each_release() {
+        for (text, each) in [
+            ("700M/s", 2),
+            ("700M/s leaky", 2),
+            ("1/30d", 2_592_000_000_000_000),
+            ("1/30d leaky", 2_592_000_000_000_000),
+            ("1/30d window", 2_592_000_000_000_000),
+            ("1/30d fixed anchor=first", 2_592_000_000_000_000),
+        ] {
+            let mut limit = text.parse::<Spec>().unwrap().build(&Setting::VIRTUAL);
+            let mut now = Tick::ZERO;
+            for nth in 0..1000 {
+                assert_eq!(
+                    limit.ready(now, Cost::ONE),
+                    Ready::At(Tick(nth * each)),
+                    "{text}"
+                );
+                now = Tick(nth * each);
+                let mut hold = limit.take(now, Cost::ONE);
+                limit.moved(&mut hold, now);
+            }
+        }
+        // With room for two the remainder stays: 1000 releases of 700 million a second take 1.4 us.
+        let mut limit = "700M/s burst=2"
+            .parse::<Spec>()
+            .unwrap()
+            .build(&Setting::VIRTUAL);
+        let mut now = Tick::ZERO;
+        for _ in 0..1002 {
+            let Ready::At(at) = limit.ready(now, Cost::ONE) else {
+                panic!("one fits")
+            };
+            limit.take(at, Cost::ONE);
+            now = at;
+        }
+        assert_eq!(now, Tick(1429));
+    }
 }

@@ -336,10 +336,46 @@ mod tests {
             let spec: Spec = text.parse().unwrap();
             spec.most_in(Duration::from_secs(1), slack)
         };
-        assert_eq!(most("10/s"), 11);
-        assert_eq!(most("10/s burst=40"), 50);
-        assert_eq!(most("5000/s"), 5011);
-        assert_eq!(most("10/1s window"), 10);
-        assert_eq!(most("10/1s fixed"), 20);
+        for (text, in_second) in [
+            ("10/s", 11),
+            ("10/s leaky", 11),
+            ("10/s burst=40", 50),
+            ("5000/s", 5011),
+            ("10/1s window", 10),
+            ("10/700ms window", 20),
+            ("10/1s window-counter", 19),
+            ("10/2s window-counter", 19),
+            ("10/500ms window-counter", 28),
+            ("1/1s window-counter", 1),
+            ("1/500ms window-counter", 2),
+            ("10/1s fixed", 20),
+            ("10/m fixed anchor=first", 20),
+            ("10/500ms fixed", 30),
+        ] {
+            assert_eq!(most(text), in_second, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_promise_is_made_in_the_numbers_of_the_limit() {
+        for (text, promise) in [
+            ("5/s burst=10", "at most 10 + 5/s x T"),
+            ("600rpm leaky", "at most 1 + 10/s x T"),
+            ("100/10s window", "at most 100 in any 10s"),
+            ("100/10s window-counter", "at most 199 in any 10s"),
+            ("100/90s fixed", "at most 200 in any 90s"),
+        ] {
+            let spec: Spec = text.parse().unwrap();
+            assert_eq!(spec.promise(), promise);
+        }
+    }
+
+    #[test]
+    fn every_kind_has_its_own_word_and_is_found_by_it() {
+        for kind in Kind::all() {
+            let spec: Spec = format!("3/s {}", kind.word()).parse().unwrap();
+            assert_eq!(spec.kind, kind);
+            assert!(kind.mirrors().ends_with('.') && !kind.promise().is_empty());
+        }
     }
 }

@@ -22,6 +22,8 @@ pub struct Window {
     /// Number of the last entry of the log; zero is none.
     numbered: u64,
     last: Tick,
+    /// What was sent before has left for ever, even if the guard grows.
+    since: Tick,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +46,7 @@ impl Window {
             flying: 0,
             numbered: 0,
             last: Tick::ZERO,
+            since: Tick::ZERO,
         }
     }
 
@@ -68,13 +71,14 @@ impl Window {
 
     /// The first moment from `from` on at which at most `room` is inside, with `flying` sent at `from`.
     fn opens(&self, from: Tick, flying: u128, room: u128) -> Tick {
-        let mut inside = self.total + flying;
-        let mut at = from;
-        if inside <= room {
-            return at;
+        if self.total + flying <= room {
+            return from;
         }
+        let parts = self.parts(from, flying);
+        let mut inside = self.total + parts[0].1 + parts[1].1;
+        let mut at = from;
         let mut log = self.log.iter().peekable();
-        let mut parts = self.parts(from, flying).into_iter().peekable();
+        let mut parts = parts.into_iter().peekable();
         while inside > room {
             let part = parts.peek().map_or(Tick(u64::MAX), |(sent, _)| *sent);
             let next = log.next_if(|entry| entry.at <= part);
@@ -131,7 +135,9 @@ impl Limit for Window {
         let inside = self.total + self.flying;
         let [_, (flies_until, flying)] = self.parts(at, self.flying);
         let flown = (flying > 0).then(|| self.gone(flies_until));
-        let left = self.log.back().map(|entry| self.gone(entry.at));
+        let mut log = self.log.iter().rev();
+        let last = log.find(|entry| entry.cost > 0);
+        let left = last.map(|entry| self.gone(entry.at));
         Level {
             remaining: u64::try_from(inside).map_or(0, |inside| self.count.saturating_sub(inside)),
             full_at: Some(flown.max(left).unwrap_or(at)),
@@ -172,14 +178,20 @@ impl Limit for Window {
         }
         let taken = hold.cost.get();
         let used = used.of(taken);
-        if used > taken {
-            let [_, (at, _)] = self.parts(hold.at, taken.into());
-            if let Some(place) = self.place(at, hold.entry) {
-                self.log[place].cost += used - taken;
-                self.total += u128::from(used - taken);
+        if used < taken && taken > self.count {
+            if self.remove(hold.at, hold.entry, taken) {
+                self.insert(hold.at, hold.entry, used);
             }
-        } else if used < taken && self.remove(hold.at, hold.entry, taken) {
-            self.insert(hold.at, hold.entry, used);
+            return;
+        }
+        let [_, (at, _)] = self.parts(hold.at, taken.into());
+        if used != taken
+            && let Some(place) = self.place(at, hold.entry)
+        {
+            let cost = &mut self.log[place].cost;
+            self.total -= u128::from(*cost);
+            *cost = *cost - taken.saturating_sub(used) + used.saturating_sub(taken);
+            self.total += u128::from(*cost);
         }
     }
 }
@@ -189,8 +201,11 @@ impl Window {
     fn forget(&mut self, at: Tick) -> Tick {
         let at = at.max(self.last);
         self.last = at;
+        let kept = self.period.saturating_add(self.guard);
+        let since = Tick((at.0.saturating_add(1)).saturating_sub(kept));
+        self.since = self.since.max(since);
         while let Some(entry) = self.log.front() {
-            if self.gone(entry.at) > at {
+            if entry.at >= self.since {
                 break;
             }
             self.total -= u128::from(entry.cost);
@@ -203,7 +218,7 @@ impl Window {
     fn insert(&mut self, at: Tick, number: u64, units: u64) {
         for (at, cost) in self.parts(at, units.into()) {
             let cost = u64::try_from(cost).expect("a part is not above the whole");
-            if cost == 0 {
+            if cost == 0 || at < self.since {
                 continue;
             }
             let later = self.log.iter().rev();
@@ -312,6 +327,48 @@ mod tests {
         let hold = limit.take(Tick(0), Cost::ONE);
         limit.settle(hold, Tick(10), Used::NeverSent);
         assert_eq!(limit.ready(Tick(10), Cost::ONE), Ready::At(Tick(10)));
+    }
+
+    #[test]
+    fn what_was_given_back_does_not_delay_the_moment_at_which_it_is_full() {
+        let mut limit = window(5);
+        send(&mut limit, 0);
+        let last = send(&mut limit, 7);
+        limit.settle(last, Tick(9), Used::Known(0));
+        assert_eq!(limit.level(Tick(9)).full_at, Some(Tick(SECOND)));
+    }
+
+    #[test]
+    fn a_cost_above_the_count_stands_in_the_periods_that_follow() {
+        let mut limit = window(10);
+        let mut hold = limit.take(Tick(0), Cost::new(25).unwrap());
+        let of_five = |limit: &Window, at| limit.ready(Tick(at), Cost::new(5).unwrap());
+        assert_eq!(of_five(&limit, 0), Ready::At(Tick(2 * SECOND)));
+        limit.moved(&mut hold, Tick(100));
+        assert_eq!(of_five(&limit, 100), Ready::At(Tick(2 * SECOND + 100)));
+        limit.settle(hold, Tick(SECOND), Used::Known(12));
+        assert_eq!(of_five(&limit, SECOND), Ready::At(Tick(SECOND + 100)));
+        assert_eq!(
+            limit.log.len(),
+            2,
+            "one entry for the last whole part, one for the rest"
+        );
+    }
+
+    #[test]
+    fn a_guard_that_grows_brings_nothing_back() {
+        let mut limit = window(1);
+        send(&mut limit, 0);
+        assert_eq!(limit.level(Tick(SECOND)).remaining, 1);
+        limit.keep_guard(Duration::from_millis(5));
+        send(&mut limit, SECOND);
+        let open = Tick(2 * SECOND + 5_000_000);
+        assert_eq!(limit.ready(Tick(SECOND), Cost::ONE), Ready::At(open));
+        limit.keep_guard(Duration::ZERO);
+        assert_eq!(
+            limit.ready(Tick(SECOND), Cost::ONE),
+            Ready::At(Tick(2 * SECOND))
+        );
     }
 
     #[test]
