@@ -160,7 +160,7 @@ pub(super) struct UnitArgs {
     /// o200k, cl100k, openai in a build with the feature bpe
     #[arg(long, value_name = "HOW", default_value = "chars")]
     pub(super) estimate: Estimator,
-    /// Where an answer says what it used, a JSON pointer; found by itself for `OpenAI` and Anthropic
+    /// Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves
     #[arg(long, value_name = "POINTER")]
     pub(super) usage: Option<UsageAt>,
     /// What was reserved and not used: unused (it is given back), never

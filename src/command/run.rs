@@ -278,9 +278,11 @@ fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
         let each = limit.per.as_ref();
         let each = each.map_or(String::new(), |key| format!(", for each {key}"));
         limits.push(format!(
-            "{name} ({}, {}{each})",
+            "{name} ({}, {}: {}{each}, like {})",
             limit.rate.shown(),
+            limit.kind.promise(),
             limit.promise_in_numbers(SLACK, unit),
+            limit.kind.like(),
         ));
     }
     let results = match target {

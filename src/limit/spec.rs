@@ -92,6 +92,7 @@ pub enum Kind {
 struct Row {
     kind: Kind,
     word: &'static str,
+    like: &'static str,
     promise: &'static str,
     mirrors: &'static str,
     build: fn(&Spec, &Setting) -> Box<dyn Limit>,
@@ -123,6 +124,7 @@ const KINDS: [Row; 5] = [
     Row {
         kind: Kind::Bucket,
         word: "bucket",
+        like: "a token bucket",
         promise: "b + rT",
         mirrors: "Servers that refill a quota steadily and let unused quota pile up to a burst.",
         build: |spec, _| Box::new(Bucket::new(&spec.rate, spec.burst, spec.start)),
@@ -130,6 +132,7 @@ const KINDS: [Row; 5] = [
     Row {
         kind: Kind::Leaky,
         word: "leaky",
+        like: "GCRA",
         promise: "b + rT",
         mirrors: "Proxies that space requests evenly (GCRA, nginx limit_req); with the same burst it is the bucket.",
         build: |spec, _| Box::new(Leaky::new(&spec.rate, spec.burst, spec.start)),
@@ -137,6 +140,7 @@ const KINDS: [Row; 5] = [
     Row {
         kind: Kind::Window,
         word: "window",
+        like: "a rolling window",
         promise: "N",
         mirrors: "Servers that log each request and look back one period: never over in any window.",
         build: |spec, setting| Box::new(Window::new(&spec.rate, setting.guard(spec))),
@@ -144,6 +148,7 @@ const KINDS: [Row; 5] = [
     Row {
         kind: Kind::Counter,
         word: "window-counter",
+        like: "a two-count gateway",
         promise: "2N - 1",
         mirrors: "Gateways that keep two counts and weigh the previous one by what is left of it.",
         build: |spec, setting| Box::new(Counter::new(&spec.rate, setting.epoch)),
@@ -151,6 +156,7 @@ const KINDS: [Row; 5] = [
     Row {
         kind: Kind::Fixed,
         word: "fixed",
+        like: "whole periods",
         promise: "2N",
         mirrors: "Servers that count in whole minutes or hours and start again from zero.",
         build: |spec, setting| Box::new(Fixed::new(&spec.rate, spec.anchor, setting.epoch)),
@@ -184,6 +190,11 @@ impl Kind {
             Self::Bucket | Self::Leaky => true,
             Self::Window | Self::Counter | Self::Fixed => false,
         }
+    }
+
+    /// What such a server is said to count by: `a token bucket`.
+    pub fn like(self) -> &'static str {
+        self.row().like
     }
 
     fn row(self) -> &'static Row {

@@ -150,6 +150,8 @@ fn limits(report: &Report) -> Vec<Value> {
             json!({
                 "name": *spec.name,
                 "spec": spec.to_string(),
+                "promise": spec.kind.promise(),
+                "mirrors": spec.kind.mirrors(),
                 "per_s": finite(spec.rate.per_second()),
             })
         })

@@ -65,13 +65,14 @@ pub(super) fn minute(proven: &Proven, place: &dyn Fn(Mark) -> Value) -> Value {
     })
 }
 
-/// One line of the report of a run: `kept  --qps 10: 10 of at most 11 in any 1s (from +3.20 s)`.
+/// One line of the report of a run: `kept  --qps 10 (b + rT): 10 of at most 11 in any 1s (from +3.20 s)`.
 pub(super) fn line(name: &str, proved: &Proved) -> String {
     let (unit, span) = (unit(proved.limit.counts), exact(proved.span));
     let (most, promised) = (&proved.most, proved.promised);
     let mut line = format!(
-        "{}  {name}: {} of at most {promised}{unit} in any {span}",
+        "{}  {name} ({}): {} of at most {promised}{unit} in any {span}",
         verdict(proved),
+        proved.limit.kind.promise(),
         most.sum
     );
     if proved.limit.leaves == Leaves::Reply {
