@@ -4,11 +4,18 @@
 mod support;
 
 mod cli {
+    mod help;
     mod input;
+    mod keys;
+    mod limit_flags;
     mod limits;
     mod output;
     mod retry;
     mod signals;
+    mod stops;
+    mod units;
     mod usage;
     mod verify;
+    mod waiting;
+    mod windows;
 }

@@ -14,7 +14,7 @@ pub(super) fn help(args: &HelpArgs) -> Result<Exit, Problem> {
     let mut program = Cli::command();
     program.build();
     let page = match args.topic.as_deref() {
-        None => program.render_long_help().to_string(),
+        None => program.render_help().to_string(),
         Some("limits") => limits(),
         Some(topic) => {
             let Some(command) = program.find_subcommand_mut(topic) else {
@@ -24,7 +24,7 @@ pub(super) fn help(args: &HelpArgs) -> Result<Exit, Problem> {
                     "shaper help lists the commands; shaper help limits",
                 ));
             };
-            command.render_long_help().to_string()
+            command.render_help().to_string()
         }
     };
     print(&page).map(|()| Exit::AllOk)

@@ -163,6 +163,8 @@ impl Run {
                 .iter()
                 .any(|action| matches!(action, Action::Read(_)));
             self.carry_out(actions);
+            // What has waited too long is recorded here, and nothing else may wake this.
+            self.write();
             if !reads || self.end.is_some() {
                 self.show();
                 return wake;

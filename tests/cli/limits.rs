@@ -6,20 +6,7 @@ use serde_json::Value;
 
 use crate::support::program::{OUT, Shaper};
 use crate::support::server::{Server, Step};
-use crate::support::{message, most_in_any, statuses};
-
-/// Buckets may be charged this much in the past, see `--qps`; nothing else may come early.
-const SLACK: Duration = Duration::from_millis(2);
-
-/// Each job's first send, sorted.
-fn sends(results: &[Value]) -> Vec<Duration> {
-    let sent = results.iter().map(|line| &line["tries"][0]["sent_us"]);
-    let mut sent: Vec<Duration> = sent
-        .map(|at| Duration::from_micros(at.as_u64().expect("it was sent")))
-        .collect();
-    sent.sort();
-    sent
-}
+use crate::support::{SLACK, message, moments, most_in_any, statuses};
 
 #[test]
 fn a_rate_is_for_the_whole_run_and_not_for_each_slot() {
@@ -38,7 +25,7 @@ fn a_rate_is_for_the_whole_run_and_not_for_each_slot() {
         most <= 21,
         "{most} arrived within a second at 20/s, burst 1"
     );
-    let most = most_in_any(second, &sends(&done.results()));
+    let most = most_in_any(second, &moments(&done.results(), "sent_us"));
     assert!(most <= 21, "{most} sent within a second at 20/s, burst 1");
     let least = Duration::from_millis(29 * 50);
     let took = done.took + SLACK;
@@ -55,7 +42,7 @@ fn the_count_of_requests_is_exact_and_none_is_early() {
         .output();
     done.exits(0);
     assert_eq!(server.requests().len(), 60);
-    let sent = sends(&done.results());
+    let sent = moments(&done.results(), "sent_us");
     assert_eq!(sent.len(), 60);
     let least = Duration::from_secs(59) / 30;
     let span = sent[59].abs_diff(sent[0]) + SLACK;
@@ -82,7 +69,7 @@ fn a_window_holds_in_every_window() {
     }
     // Each moment is rounded down to a microsecond.
     let rounding = Duration::from_micros(1);
-    for eleven in sends(&done.results()).windows(11) {
+    for eleven in moments(&done.results(), "sent_us").windows(11) {
         let span = eleven[10].abs_diff(eleven[0]);
         assert!(span + rounding >= period, "11 sent within {span:?}");
     }

@@ -3,7 +3,12 @@
 pub(crate) mod program;
 pub(crate) mod server;
 
+use std::hint;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -46,6 +51,84 @@ pub(crate) fn statuses(results: &[Value]) -> Vec<&str> {
 /// The message of a result's error, empty if it has none.
 pub(crate) fn message(result: &Value) -> &str {
     result["error"]["message"].as_str().unwrap_or_default()
+}
+
+/// The moment of that name of each try that has it, sorted: `granted_us`, `sent_us`.
+pub(crate) fn moments(results: &[Value], name: &str) -> Vec<Duration> {
+    let tries = results.iter().filter_map(|line| line["tries"].as_array());
+    let mut moments: Vec<Duration> = tries
+        .flatten()
+        .filter_map(|made| made[name].as_u64())
+        .map(Duration::from_micros)
+        .collect();
+    moments.sort();
+    moments
+}
+
+/// The most tries of `results` that were in flight at once: from the grant to the end, which a try that
+/// is granted in the same microsecond comes after.
+pub(crate) fn most_at_once(results: &[Value]) -> usize {
+    let (granted, done) = (moments(results, "granted_us"), moments(results, "done_us"));
+    let open = granted.iter().enumerate().map(|(before, at)| {
+        let ended = done.partition_point(|end| end <= at);
+        before + 1 - ended
+    });
+    open.max().unwrap_or(0)
+}
+
+/// Buckets may be charged this much in the past, see `--qps`; nothing else may come early.
+pub(crate) const SLACK: Duration = Duration::from_millis(2);
+
+/// How far two grants (sorted) may have been apart for a bucket: they may be charged [`SLACK`] ago, and
+/// are rounded down to a microsecond.
+pub(crate) fn gaps(granted: &[Duration]) -> Vec<Duration> {
+    let pairs = granted.windows(2);
+    pairs
+        .map(|pair| pair[1].abs_diff(pair[0]) + SLACK + Duration::from_micros(1))
+        .collect()
+}
+
+/// Fails the test if any stretch of `granted` (sorted) holds more than a bucket lets through in it: the
+/// burst, and the rate times the stretch and [`SLACK`].
+#[track_caller]
+pub(crate) fn bucket_holds(burst: u128, per_second: u128, granted: &[Duration]) {
+    // Each moment is rounded down to a microsecond.
+    let tolerance = SLACK + Duration::from_micros(1);
+    for (first, from) in granted.iter().enumerate() {
+        for (count, to) in (1..).zip(&granted[first..]) {
+            let stretch = to.abs_diff(*from);
+            let most = burst * 1_000_000 + per_second * (stretch + tolerance).as_micros();
+            assert!(
+                count * 1_000_000 <= most,
+                "{count} granted in {stretch:?} at {per_second}/s, burst {burst}: {granted:?}"
+            );
+        }
+    }
+}
+
+/// Keeps every core busy until it is dropped.
+pub(crate) struct Busy(Arc<AtomicBool>);
+
+impl Busy {
+    /// Begins now.
+    pub(crate) fn cores() -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        for _ in 0..thread::available_parallelism().map_or(2, NonZeroUsize::get) {
+            let over = Arc::clone(&over);
+            thread::spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    hint::spin_loop();
+                }
+            });
+        }
+        Self(over)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// The most of `moments` (sorted) that fall into any half-open window of `length`.

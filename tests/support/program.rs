@@ -308,6 +308,12 @@ impl Running {
         }
     }
 
+    /// Lets it run, or stand, for that long at least.
+    pub(crate) fn pause(&mut self, least: Duration) {
+        let began = Instant::now();
+        self.until("the end of a pause", || began.elapsed() >= least);
+    }
+
     /// Waits until its standard error has these words.
     pub(crate) fn until_it_says(&mut self, words: &str) {
         let stderr = Arc::clone(&self.stderr);

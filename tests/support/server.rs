@@ -68,6 +68,7 @@ impl Server {
             script: Box::new(script),
             began: Instant::now(),
             seen: Mutex::default(),
+            open: Mutex::default(),
             connections: Mutex::default(),
             closing: Gate::default(),
         });
@@ -105,6 +106,11 @@ impl Server {
         targets
     }
 
+    /// The most requests that ever stood open at once: read, and not yet answered or given up here.
+    pub(crate) fn most_open(&self) -> usize {
+        held(&self.room.open).1
+    }
+
     /// The moments of [`Server::requests`].
     pub(crate) fn moments(&self) -> Vec<Duration> {
         self.requests().iter().map(|seen| seen.at).collect()
@@ -129,6 +135,8 @@ struct Room {
     script: Box<Script>,
     began: Instant,
     seen: Mutex<Vec<Seen>>,
+    /// Open requests now, and the most there ever were.
+    open: Mutex<(usize, usize)>,
     /// Weak, as a connection is reset only when its last owner closes it.
     connections: Mutex<Vec<Weak<TcpStream>>>,
     closing: Gate,
@@ -156,7 +164,11 @@ impl Room {
         while let Some(seen) = read_request(&mut reader, connection)? {
             let head_only = seen.method == "HEAD";
             let step = self.note(seen);
-            match step.perform(stream, head_only, &self.closing)? {
+            let answer = step.answer(&self.closing);
+            // Before the answer leaves: whoever has it may ask again at once.
+            held(&self.open).0 -= 1;
+            let then = answer.map_or(Ok(Then::Close), |act| act.perform(stream, head_only))?;
+            match then {
                 Then::KeepAlive => {}
                 Then::Close => return stream.shutdown(Shutdown::Both),
                 Then::Reset => {
@@ -170,6 +182,9 @@ impl Room {
     }
 
     fn note(&self, mut seen: Seen) -> Step {
+        let (open, most) = &mut *held(&self.open);
+        *open += 1;
+        *most = (*most).max(*open);
         let mut all = held(&self.seen);
         seen.at = self.began.elapsed();
         let same = all.iter().filter(|other| other.target == seen.target);
@@ -306,25 +321,34 @@ impl Step {
         self
     }
 
-    fn perform(&self, stream: &TcpStream, head_only: bool, closing: &Gate) -> io::Result<Then> {
+    /// Waits for the moment of the answer; `None` if the server closes first.
+    fn answer(&self, closing: &Gate) -> Option<&Act> {
         if closing.wait(self.delay) {
-            return Ok(Then::Close);
+            return None;
         }
         if let Some(gate) = &self.gate {
             while !gate.wait(Duration::from_millis(5)) {
                 if closing.is_open() {
-                    return Ok(Then::Close);
+                    return None;
                 }
             }
         }
         match &self.act {
-            Act::Answer(answer) => answer.send(stream, head_only),
-            Act::Close => Ok(Then::Close),
-            Act::Reset => Ok(Then::Reset),
+            Act::Answer(_) | Act::Close | Act::Reset => Some(&self.act),
             Act::Hang => {
                 closing.wait(2 * PATIENCE);
-                Ok(Then::Close)
+                None
             }
+        }
+    }
+}
+
+impl Act {
+    fn perform(&self, stream: &TcpStream, head_only: bool) -> io::Result<Then> {
+        match self {
+            Self::Answer(answer) => answer.send(stream, head_only),
+            Self::Close | Self::Hang => Ok(Then::Close),
+            Self::Reset => Ok(Then::Reset),
         }
     }
 }
