@@ -9,10 +9,12 @@ mod lane;
 #[path = "limits/reference.rs"]
 mod reference;
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
 
-use shaper::limit::Ready;
+use shaper::limit::{Ready, Setting, Spec};
 use shaper::units::{Cost, Tick};
 
 use cases::{Algorithm, Numbers, Strain, jobs, numbers};
@@ -90,6 +92,47 @@ fn fixed_windows_that_begin_with_a_take_equal_the_sums_of_each() {
 #[test]
 fn slots_equal_the_sum_of_what_is_not_given_back() {
     alone(Algorithm::Slots);
+}
+
+#[test]
+fn the_worst_second_of_each_rule_is_as_bad_as_it_says() {
+    const SECOND: u64 = 1_000_000_000;
+    for (text, opened, worst) in [
+        ("10/s burst=10", None, 19),
+        ("10/s leaky burst=10", None, 19),
+        ("9/s", None, 9),
+        ("10/s leaky", None, 10),
+        ("10/s window", None, 10),
+        ("10/s window-counter", None, 19),
+        ("10/s fixed", None, 20),
+        ("10/s fixed anchor=first", Some(0), 19),
+    ] {
+        let spec: Spec = text.parse().unwrap();
+        let mut limit = spec.build(&Setting::VIRTUAL);
+        let mut sends = Vec::new();
+        let mut send = |from: u64| {
+            let Ready::At(at) = limit.ready(Tick(from), Cost::ONE) else {
+                panic!("one fits");
+            };
+            let mut hold = limit.take(at, Cost::ONE);
+            limit.moved(&mut hold, at);
+            sends.push(at.0);
+        };
+        // A window that begins with a take is opened by one; the others come as late as they can.
+        opened.into_iter().for_each(&mut send);
+        for _ in 0..60 {
+            send(SECOND - 1);
+        }
+        let within = |from: u64| {
+            sends
+                .iter()
+                .filter(move |at| (from..from + SECOND).contains(*at))
+        };
+        let most = sends.iter().map(|at| within(*at).count()).max().unwrap();
+        assert_eq!(most, worst, "{text}");
+        let promised = spec.most_in(Duration::from_nanos(SECOND - 1), Duration::ZERO);
+        assert!(most as u64 <= promised, "{text} promises {promised}");
+    }
 }
 
 /// A moment that `earliest` tells is a bound for any parts; for single units, and all but the counter, it is

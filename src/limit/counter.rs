@@ -161,19 +161,21 @@ impl Limit for Counter {
     fn earliest(&self, from: Tick, total: u128) -> Tick {
         let from = from.max(self.last);
         let pair = self.pair_at(from);
-        let room = self.count.saturating_sub(pair.current);
-        if let Some(since) = u64::try_from(total)
-            .ok()
-            .and_then(Cost::new)
-            .and_then(|total| self.fits_in(pair, total))
-        {
-            return Tick((pair.began.saturating_add(since)).saturating_sub(self.phase)).max(from);
-        }
-        let rest = total.saturating_sub(room.into());
-        let rest = rest.saturating_add(pair.carried.into());
-        let span = rest.saturating_mul(self.period.into()) / u128::from(self.count);
-        let span = span.saturating_add(self.period.into());
-        Tick(later(Tick(pair.began), span).0.saturating_sub(self.phase)).max(from)
+        let whole = u64::try_from(total).unwrap_or(u64::MAX);
+        let Some(whole) = Cost::new(whole) else {
+            return from;
+        };
+        let span = if let Some(since) = self.fits_in(pair, whole) {
+            since.into()
+        } else {
+            let room = self.count.saturating_sub(pair.current);
+            let rest = total.saturating_sub(room.into());
+            let rest = rest.saturating_add(pair.carried.into());
+            let beyond = rest.saturating_mul(self.period.into()) / u128::from(self.count);
+            beyond.saturating_add(self.period.into())
+        };
+        let at = later(Tick(pair.began), span);
+        Tick(at.0.saturating_sub(self.phase)).max(from)
     }
 
     fn fresh_at(&self) -> Option<Tick> {

@@ -56,7 +56,10 @@ impl Meter {
     /// When the last of `total` can be taken, if the level is `level` at `from`. Exact, but for what the
     /// parts that need a full bucket lose by rounding up.
     pub(super) fn earliest(&self, level: i128, from: Tick, total: u128) -> Tick {
-        if self.capacity == 1 && total > 0 {
+        if total == 0 {
+            return from;
+        }
+        if self.capacity == 1 {
             // Each part is one unit and needs a full bucket: all of them round up.
             let first = self.reaches(level, from, self.full);
             let each = u128::from(self.period.div_ceil(self.count));

@@ -8,6 +8,7 @@ mod counter;
 mod fixed;
 mod grammar;
 mod key;
+mod kind;
 mod leaky;
 mod meter;
 mod slots;
@@ -19,9 +20,10 @@ pub use counter::Counter;
 pub use fixed::Fixed;
 pub use grammar::LIMIT_FORM;
 pub use key::{KEY_FORM, KeyBy, keys_of};
+pub use kind::Kind;
 pub use leaky::Leaky;
 pub use slots::Slots;
-pub use spec::{Anchor, Counts, Guard, Kind, Leaves, Setting, Spec};
+pub use spec::{Anchor, Counts, Guard, Leaves, Setting, Spec};
 pub use window::Window;
 
 use std::time::Duration;
@@ -230,6 +232,7 @@ mod tests {
                             panic!("{spec}: {ready:?}")
                         };
                         assert!(ready >= from.max(last), "{spec} at {at}");
+                        assert_eq!(limit.earliest(from.max(last), 0), from.max(last));
                         assert!(limit.earliest(from, u128::MAX) >= from);
                         limit.ready_after(from, cost, asked);
                         let mut hold = limit.take(ready, cost);

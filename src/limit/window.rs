@@ -117,7 +117,10 @@ impl Limit for Window {
     /// Each unit goes one period after the one that is `count` before it.
     fn earliest(&self, from: Tick, total: u128) -> Tick {
         let from = from.max(self.last);
-        let (before, count) = (total.saturating_sub(1), u128::from(self.count));
+        let Some(before) = total.checked_sub(1) else {
+            return from;
+        };
+        let count = u128::from(self.count);
         let room = count - 1 - before % count;
         let first = self.opens(from, self.flying, room);
         let kept = u128::from(self.period) + u128::from(self.guard);
