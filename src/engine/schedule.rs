@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::rules::{Arrivals, Rules};
-use crate::limit::{Counts, Limit, Ready, Spec};
+use crate::limit::{Counts, Limit, Ready, Spec, Used};
 use crate::units::{Cost, Tick};
 
 /// Due times: request limits that start with the run and know nothing of slots, units, pauses or the
@@ -74,6 +74,7 @@ impl Schedule {
         for limit in &mut self.limits {
             let mut hold = limit.take(self.last, Cost::ONE);
             limit.moved(&mut hold, self.last);
+            limit.settle(hold, self.last, Used::Unknown);
         }
         Some(self.last)
     }

@@ -1,5 +1,6 @@
 //! Token bucket: `level = min(capacity, level + elapsed × rate)`, computed when asked. Floor 3: rules.
 
+use super::ledger::Ledger;
 use super::meter::Meter;
 use super::{Hold, Level, Limit, Ready, Used};
 use crate::units::{Cost, Rate, Tick};
@@ -11,8 +12,7 @@ pub struct Bucket {
     /// The level at `last`.
     level: i128,
     last: Tick,
-    /// Takes that are not settled: each may still become debt.
-    open: u64,
+    ledger: Ledger,
 }
 
 impl Bucket {
@@ -23,7 +23,7 @@ impl Bucket {
             level: meter.units(start).min(meter.full()),
             meter,
             last: Tick::ZERO,
-            open: 0,
+            ledger: Ledger::default(),
         }
     }
 
@@ -59,7 +59,7 @@ impl Limit for Bucket {
 
     fn fresh_at(&self) -> Option<Tick> {
         let full_at = self.meter.reaches(self.level, self.last, self.meter.full());
-        (self.open == 0).then_some(full_at)
+        self.ledger.is_settled().then_some(full_at)
     }
 
     fn level(&mut self, at: Tick) -> Level {
@@ -72,24 +72,26 @@ impl Limit for Bucket {
         let level = self.level_at(at);
         self.level = level.saturating_sub(self.meter.units(cost.get()));
         self.last = at;
-        self.open += 1;
-        Hold { at, cost, entry: 0 }
+        let entry = self.ledger.took(level);
+        Hold { at, cost, entry }
     }
 
-    /// Usage above what was taken is owed down to minus the capacity; what lies below is forgiven.
+    /// What comes back counts as if it had never been taken. Usage above what was taken is owed down to minus the capacity; what lies below is forgiven.
     fn settle(&mut self, hold: Hold, at: Tick, used: Used) {
-        self.open = self.open.saturating_sub(1);
         let taken = hold.cost.get();
         let used = used.of(taken);
         // The time of the state stays: pulled to now, it would cost the pace between two grants.
-        if used <= taken {
-            let level = self.level.saturating_add(self.meter.units(taken - used));
-            self.level = level.min(self.meter.full());
-        } else {
-            let now = self.level_at(at);
-            let settled = now.saturating_sub(self.meter.owed(now, used - taken));
+        if used < taken {
+            let back = self.meter.units(taken - used);
+            let back = self.ledger.back(hold.entry, back, &self.meter);
+            self.level = self.level.saturating_add(back).min(self.meter.full());
+        } else if used > taken {
+            let (now, debt) = (self.level_at(at), self.meter.units(used - taken));
+            self.ledger.owed(now, debt);
+            let settled = now.saturating_sub(self.meter.owed(now, debt));
             self.level = settled.saturating_sub(self.flow(at));
         }
+        self.ledger.settle(hold.entry);
     }
 }
 

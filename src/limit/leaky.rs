@@ -1,5 +1,6 @@
 //! Leaky bucket as a meter (GCRA): one moment is the whole state. Floor 3: rules.
 
+use super::ledger::Ledger;
 use super::meter::Meter;
 use super::{Hold, Level, Limit, Ready, Used};
 use crate::units::{Cost, Rate, Tick};
@@ -13,8 +14,7 @@ pub struct Leaky {
     /// nanoseconds each take would lose a remainder.
     arrival: i128,
     last: Tick,
-    /// Takes that are not settled: each may still become debt.
-    open: u64,
+    ledger: Ledger,
 }
 
 impl Leaky {
@@ -25,7 +25,7 @@ impl Leaky {
             arrival: meter.full() - meter.units(start).min(meter.full()),
             meter,
             last: Tick::ZERO,
-            open: 0,
+            ledger: Ledger::default(),
         }
     }
 
@@ -63,7 +63,7 @@ impl Limit for Leaky {
     fn fresh_at(&self) -> Option<Tick> {
         let room = self.room_at(self.last);
         let full_at = self.meter.reaches(room, self.last, self.meter.full());
-        (self.open == 0).then_some(full_at)
+        self.ledger.is_settled().then_some(full_at)
     }
 
     fn level(&mut self, at: Tick) -> Level {
@@ -73,25 +73,27 @@ impl Limit for Leaky {
 
     fn take(&mut self, at: Tick, cost: Cost) -> Hold {
         let at = at.max(self.last);
+        let entry = self.ledger.took(self.room_at(at));
         self.push(at, self.meter.units(cost.get()));
         self.last = at;
-        self.open += 1;
-        Hold { at, cost, entry: 0 }
+        Hold { at, cost, entry }
     }
 
-    /// Usage above what was taken is owed down to minus the burst; what lies below is forgiven.
+    /// What comes back counts as if it had never been taken. Usage above what was taken is owed down to minus the burst; what lies below is forgiven.
     fn settle(&mut self, hold: Hold, at: Tick, used: Used) {
-        self.open = self.open.saturating_sub(1);
         let taken = hold.cost.get();
         let used = used.of(taken);
-        if used <= taken {
+        if used < taken {
             let back = self.meter.units(taken - used);
+            let back = self.ledger.back(hold.entry, back, &self.meter);
             self.arrival = self.arrival.saturating_sub(back);
-        } else {
+        } else if used > taken {
             let at = at.max(self.last);
-            let over = self.meter.owed(self.room_at(at), used - taken);
-            self.push(at, over);
+            let (room, debt) = (self.room_at(at), self.meter.units(used - taken));
+            self.ledger.owed(room, debt);
+            self.push(at, self.meter.owed(room, debt));
         }
+        self.ledger.settle(hold.entry);
     }
 }
 

@@ -78,10 +78,9 @@ impl Meter {
         }
     }
 
-    /// So much of `over` is owed at `level`: down to minus the capacity, what lies below is forgiven.
-    pub(super) fn owed(&self, level: i128, over: u64) -> i128 {
-        let room = level.saturating_add(self.full).max(0);
-        self.units(over).min(room)
+    /// So much of `debt` is owed at `level`: down to minus the capacity, what lies below is forgiven.
+    pub(super) fn owed(&self, level: i128, debt: i128) -> i128 {
+        debt.min(level.saturating_add(self.full).max(0))
     }
 
     /// The moment at which `level`, that of `from`, has grown to `wanted`; rounded up.

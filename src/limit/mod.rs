@@ -10,6 +10,7 @@ mod grammar;
 mod key;
 mod kind;
 mod leaky;
+mod ledger;
 mod meter;
 mod slots;
 mod spec;

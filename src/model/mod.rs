@@ -12,7 +12,7 @@ use http::StatusCode;
 
 pub use spec::{Fault, Latency, ModelSpec, RetryAfter, SPEC_FORM, Share};
 
-use crate::limit::{Counts, Guard, Limit, Ready, Setting};
+use crate::limit::{Counts, Guard, Limit, Ready, Setting, Used};
 use crate::units::{Cost, Tick};
 use chance::Chance;
 
@@ -126,6 +126,7 @@ impl Model {
             if let Some(cost) = cost(spec.counts, units) {
                 let mut hold = limit.take(now, cost);
                 limit.moved(&mut hold, now);
+                limit.settle(hold, now, Used::Unknown);
             }
         }
     }

@@ -16,8 +16,6 @@ struct Pair {
     own: Reference,
     /// What each try booked: the moment that the rule counts, and the units that stay.
     booked: Vec<(i128, i128)>,
-    /// What was taken, and below zero what was given back, in order.
-    flows: Vec<(i128, i128)>,
 }
 
 /// What one try has taken of one limit.
@@ -35,7 +33,6 @@ impl Pair {
             real: numbers.real(),
             own: numbers.reference(),
             booked: Vec::new(),
-            flows: Vec::new(),
         }
     }
 
@@ -98,7 +95,6 @@ impl Pair {
             self.numbers
         );
         self.booked.push((now.into(), cost.into()));
-        self.flows.push((now.into(), cost.into()));
         Taken {
             hold,
             event,
@@ -131,8 +127,6 @@ impl Pair {
         self.real.settle(taken.hold, Tick(now), used);
         self.own.settle(taken.event, now.into(), units.into());
         self.booked[taken.booking].1 = units.into();
-        let back = i128::from(taken.cost) - i128::from(units);
-        self.flows.push((now.into(), -back));
     }
 
     fn guard(&mut self, guard: u64) {
@@ -177,13 +171,13 @@ impl Pair {
     }
 
     fn is_within_bounds(&mut self) {
+        self.booked.sort_unstable();
         if let Rule::Bucket { burst, .. } = self.own.rule {
             self.flows_within_bounds(burst);
         }
         let Some(spec) = self.numbers.spec() else {
             return;
         };
-        self.booked.sort_unstable();
         let period = self.own.period;
         for span in [period / 3, period, period * 2].map(|span| span.max(1)) {
             let length = Duration::from_nanos(u64::try_from(span).unwrap());
@@ -204,12 +198,13 @@ impl Pair {
         }
     }
 
-    /// Whatever the window, taken - given back <= burst + rate x length, both ends included.
+    /// Whatever the window, what was used of its takes <= burst + rate x length, both ends included, even
+    /// if the rest came back when the bucket had long been full again.
     fn flows_within_bounds(&self, burst: i128) {
         let (count, period) = (self.own.count, self.own.period);
-        for (first, &(from, _)) in self.flows.iter().enumerate() {
+        for (first, &(from, _)) in self.booked.iter().enumerate() {
             let mut inside = 0;
-            for &(at, units) in &self.flows[first..] {
+            for &(at, units) in &self.booked[first..] {
                 inside += units;
                 assert!(
                     inside * period <= burst * period + count * (at - from),

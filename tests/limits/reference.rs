@@ -46,8 +46,7 @@ struct Event {
 /// What happened to a bucket, in the order in which it was told.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    Take { at: i128, cost: i128 },
-    Back { at: i128, units: i128 },
+    Take { at: i128, event: usize },
     Owe { at: i128, units: i128 },
 }
 
@@ -197,12 +196,15 @@ impl Reference {
         let (mut level, mut last) = (start * self.period, 0);
         let grown = |level: i128, span: i128| (level + span * self.count).min(full);
         for step in &self.steps {
-            let (Step::Take { at, .. } | Step::Back { at, .. } | Step::Owe { at, .. }) = *step;
+            let (Step::Take { at, .. } | Step::Owe { at, .. }) = *step;
             level = grown(level, at - last);
             last = at;
             match *step {
-                Step::Take { cost, .. } => level -= cost * self.period,
-                Step::Back { units, .. } => level = (level + units * self.period).min(full),
+                // What was given back has never been taken.
+                Step::Take { event, .. } => {
+                    let Event { cost, used, .. } = self.events[event];
+                    level -= used.unwrap_or(cost).min(cost) * self.period;
+                }
                 Step::Owe { units, .. } => {
                     level -= (units * self.period).min((level + full).max(0));
                 }
@@ -235,7 +237,10 @@ impl Reference {
     pub(crate) fn take(&mut self, at: i128, cost: i128) -> usize {
         let mut paid = Vec::new();
         match self.rule {
-            Rule::Bucket { .. } => self.steps.push(Step::Take { at, cost }),
+            Rule::Bucket { .. } => {
+                let event = self.events.len();
+                self.steps.push(Step::Take { at, event });
+            }
             Rule::Window => self.forget(at),
             Rule::Slots => {}
             Rule::Counter { phase } | Rule::Fixed { phase } => {
@@ -292,12 +297,8 @@ impl Reference {
         event.sent = event.sent.or(Some(event.at));
         event.used = Some(used);
         let back = event.cost - used;
-        if let Rule::Bucket { .. } = self.rule {
-            self.steps.push(if back >= 0 {
-                Step::Back { at, units: back }
-            } else {
-                Step::Owe { at, units: -back }
-            });
+        if let (Rule::Bucket { .. }, true) = (self.rule, back < 0) {
+            self.steps.push(Step::Owe { at, units: -back });
         }
         let mut left = back;
         for (start, paid) in event.paid.iter().rev() {
