@@ -101,7 +101,13 @@ impl Alarm {
     }
 
     /// Returns at `at` or later, never earlier. The wait may be dropped.
+    ///
+    /// If that is past already it lets everything else go on once: who waits only for the past would keep
+    /// signals and sockets from being heard.
     pub async fn wait_until(&mut self, at: Tick) {
+        if self.clock.now() >= at {
+            tokio::task::yield_now().await;
+        }
         while self.clock.now() < at {
             if self.set != Some(at) {
                 self.set(at);

@@ -129,13 +129,23 @@ pub fn read(results: &Path) -> Result<Option<Manifest>, Problem> {
         let mend = "give them by options, as to the run: --qps, --window, --tpm";
         Problem::usage(what, mend).at(path.display().to_string())
     };
-    match fs::read(&path) {
+    match file(&path) {
         Ok(bytes) => serde_json::from_slice(&bytes)
             .map(Some)
             .map_err(|why| unreadable(&why)),
         Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(why) => Err(unreadable(&why)),
     }
+}
+
+/// A device or a pipe may have no end, and no manifest has so many bytes.
+fn file(path: &Path) -> io::Result<Vec<u8>> {
+    const MOST: u64 = 16 << 20;
+    let kind = path.metadata()?;
+    if !kind.is_file() || kind.len() > MOST {
+        return Err(io::Error::other("it is no run file"));
+    }
+    fs::read(path)
 }
 
 impl Manifest {

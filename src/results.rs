@@ -49,7 +49,7 @@ pub fn read(path: &Path, needs: &Needs) -> Result<Sends, Problem> {
         let mend = "name a file that `shaper run -o` has written";
         Problem::usage(format!("cannot be read: {why}"), mend).at(shown.clone())
     };
-    let file = File::open(path).map_err(unreadable)?;
+    let file = regular(path).map_err(unreadable)?;
     let mut lines = BufReader::with_capacity(1 << 16, file);
     let (mut sends, mut names, mut line) = (Sends::default(), Names::default(), Vec::new());
     for number in 1.. {
@@ -71,11 +71,23 @@ pub fn read(path: &Path, needs: &Needs) -> Result<Sends, Problem> {
             Err(why) => return Err(damaged(&shown, number, &why)),
         }
     }
-    if sends.results == 0 && sends.torn.is_none() {
+    if sends.results == 0 {
         let mend = "name a file that `shaper run -o` has written";
         return Err(Problem::usage("has no results: there is nothing to prove", mend).at(shown));
     }
     Ok(sends)
+}
+
+/// A device or a pipe may have no end.
+fn regular(path: &Path) -> io::Result<File> {
+    let kind = path.metadata()?;
+    if kind.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !kind.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    File::open(path)
 }
 
 fn damaged(shown: &str, line: u64, why: &serde_json::Error) -> Problem {
@@ -105,6 +117,8 @@ struct Row<'a> {
 #[derive(Deserialize)]
 struct Made {
     granted_us: Option<u64>,
+    /// Null if it never left; a try that does not say it is none.
+    #[serde(deserialize_with = "Deserialize::deserialize")]
     sent_us: Option<u64>,
     first_byte_us: Option<u64>,
     done_us: Option<u64>,
@@ -151,6 +165,7 @@ impl Row<'_> {
             values?.into()
         };
         for made in &self.tries {
+            made.is_in_order()?;
             let granted = made.granted_us.or(made.sent_us).map(tick);
             let flight = granted.zip(made.done_us.map(tick));
             if let Some((granted, done)) = flight.filter(|_| needs.flights) {
@@ -204,6 +219,30 @@ impl Row<'_> {
         let name: Arc<str> = value.as_ref().into();
         names.insert(Arc::clone(&name));
         Ok(name)
+    }
+}
+
+impl Made {
+    /// Moments of one try follow each other, and none is beyond what a `u64` of nanoseconds holds.
+    fn is_in_order(&self) -> Result<(), String> {
+        let moments = [
+            ("granted_us", self.granted_us),
+            ("sent_us", self.sent_us),
+            ("first_byte_us", self.first_byte_us),
+            ("done_us", self.done_us),
+        ];
+        let told = moments.into_iter();
+        let mut last = ("", 0);
+        for (name, at) in told.filter_map(|(name, at)| Some((name, at?))) {
+            if at > u64::MAX / 1_000 {
+                return Err(format!("{name} is beyond the year 2554"));
+            }
+            if at < last.1 {
+                return Err(format!("{name} is before {}", last.0));
+            }
+            last = (name, at);
+        }
+        Ok(())
     }
 }
 

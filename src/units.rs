@@ -82,11 +82,11 @@ impl Rate {
         })
     }
 
-    /// The rate in force, whatever it was written like: `600rpm` is `10/s`. Below one in ten seconds as
-    /// it is written.
+    /// The rate in force, whatever it was written like: `600rpm` is `10/s`. Below one in ten seconds, or
+    /// beyond 15 digits, as it is written.
     pub fn shown(&self) -> String {
         let rate = self.per_second();
-        if rate < 0.1 {
+        if !(0.1..1e15).contains(&rate) {
             return self.written.clone();
         }
         let number = format!("{rate:.3}");

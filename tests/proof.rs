@@ -12,7 +12,7 @@ use shaper::drive::simulated::{self, Seen, Simulation};
 use shaper::engine::{Grant, Rules};
 use shaper::job::{Job, Keys, Origin, Place, Target, Units, UnitsFrom};
 use shaper::limit::Spec;
-use shaper::outcome::{Failure, Reply, Try, Usage};
+use shaper::outcome::{Failure, FailureKind, Reached, Reply, Try, Usage};
 use shaper::proof::{Event, Proof, Proven, Prover, Terms, Verdict};
 use shaper::retry::{Backoff, Jitter, Policy};
 use shaper::units::{Cost, Tick};
@@ -84,6 +84,16 @@ fn tries(limits: &[Spec], jobs: &[(u64, u64)], surprise: u64) -> Vec<Try> {
     let mut api = |_: Tick, job: &Job, grant: &Grant| -> (Duration, Result<Reply, Failure>) {
         let line = job.place.line;
         let latency = Duration::from_nanos(line * 7_919_333 % 90_000_001);
+        let fails = |kind, reached| Failure {
+            kind,
+            reached,
+            message: String::new(),
+        };
+        match (grant.attempt, line % 7) {
+            (1 | 2, 3) => return (latency, Err(fails(FailureKind::Connect, Reached::NotSent))),
+            (1, 4) => return (latency, Err(fails(FailureKind::Timeout, Reached::Sent))),
+            _ => {}
+        }
         let refused = grant.attempt == 1 && line.is_multiple_of(5);
         let status = if refused {
             StatusCode::TOO_MANY_REQUESTS
@@ -162,7 +172,6 @@ proptest! {
     ) {
         let limits: Vec<Spec> = limits.iter().map(|limit| limit.parse().unwrap()).collect();
         let tries = tries(&limits, &jobs, surprise);
-        prop_assert!(tries.len() >= jobs.len());
         for (how, proven) in [
             ("to the nanosecond", while_it_goes(&limits, &tries)),
             ("in microseconds", in_micros(&limits, &tries)),

@@ -21,7 +21,7 @@ use crate::clock::Clock;
 use crate::drive::live::{Live, Notes};
 use crate::engine::{End, LookAhead, Rules, Signal};
 use crate::error::{Exit, Problem};
-use crate::limit::{Counts, Guard, Setting, Spec, keys_of};
+use crate::limit::{Counts, Guard, Kind, Leaves, Setting, Spec, keys_of};
 use crate::metrics::littles::Setup;
 use crate::metrics::{Owner, Summary};
 use crate::mock::{self, Mock};
@@ -45,6 +45,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
     let sink = sink_spec(args, &clock, &limits)?;
     sink.check()?;
     kept::check(&sink)?;
+    guards(args.waiting.guard, &limits)?;
     let input = open_input(args, &limits)?;
     let seed = args.retry.seed.unwrap_or_else(|| clock.seed());
     let mock = args
@@ -74,6 +75,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
         inputs: names,
         seed,
         transport: "reqwest".to_owned(),
+        arrivals: args.waiting.arrivals,
         end: end.clone(),
     };
     let told = Report::new(summary, setup, facts);
@@ -232,6 +234,21 @@ fn go(
     runtime.block_on(live.run(rules))
 }
 
+/// A guard as long as a window halves its rate: longer ones are a slip.
+fn guards(guard: Option<Duration>, limits: &[Spec]) -> Result<(), Problem> {
+    let kept = |limit: &&Spec| {
+        limit.kind == Kind::Window && limit.leaves == Leaves::Send && limit.guard.is_none()
+    };
+    let mut windows = limits.iter().filter(kept);
+    match windows.find(|limit| guard.is_some_and(|guard| guard > limit.rate.period)) {
+        None => Ok(()),
+        Some(limit) => Err(Problem::usage(
+            format!("--guard is longer than the period of {}", limit.rate),
+            "give a guard of some per cent of it, or at=reply in place of one",
+        )),
+    }
+}
+
 /// Where answers say what they used, where a limit counts that.
 fn usage(args: &RunArgs, limits: &[Spec]) -> UsageRule {
     match &args.units.usage {
@@ -278,10 +295,10 @@ fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
         let each = limit.per.as_ref();
         let each = each.map_or(String::new(), |key| format!(", for each {key}"));
         limits.push(format!(
-            "{name} ({}, {}: {}{each}, like {})",
+            "{name} ({}, {}{each}; {}, like {})",
             limit.rate.shown(),
-            limit.kind.promise(),
             limit.promise_in_numbers(SLACK, unit),
+            limit.kind.promise(),
             limit.kind.like(),
         ));
     }
@@ -295,7 +312,7 @@ fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
     });
     format!(
         "LIMITS      {}\nRESULTS     {results}{api}",
-        limits.join("; ")
+        limits.join(";\n            ")
     )
 }
 

@@ -10,7 +10,7 @@ use super::values::ReportForm;
 use super::{print, say};
 use crate::error::{Exit, Problem};
 use crate::limit::{Counts, KeyBy, Kind, Spec, keys_of};
-use crate::manifest::{self, Manifest};
+use crate::manifest::{self, Ended, Manifest};
 use crate::proof::{Event, Proved, Proven, Prover, Terms, Verdict, most_at_once};
 use crate::report::verified::{Facts, LINE_BITS, Unseen, Verified, named};
 use crate::results::{self, Needs, Sends};
@@ -52,6 +52,9 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
             comparable(path, &limits, &sends)?;
         }
         most = most.max(most_at_once(&mut sends.flights).sum);
+        if let Some(ended) = run.as_ref().and_then(|run| run.ended.as_ref()) {
+            whole(path, ended, &sends)?;
+        }
         files.push(facts(path, run.as_ref(), &sends));
         let file = (number as u64) << LINE_BITS;
         events.extend(sends.events.into_iter().map(|event| Event {
@@ -187,6 +190,26 @@ fn comparable(path: &std::path::Path, limits: &[Spec], sends: &Sends) -> Result<
         }
     }
     Ok(())
+}
+
+/// A run that is over has a line for each job that is done, and has counted its sends: only those of jobs
+/// that were cancelled after a failed try stand in no line.
+fn whole(path: &std::path::Path, ended: &Ended, sends: &Sends) -> Result<(), Problem> {
+    let count = |name: &str| ended.counts.get(name).copied().unwrap_or(0);
+    let done: u64 = ["ok", "failed", "invalid", "skipped"]
+        .map(count)
+        .iter()
+        .sum();
+    let seen = sends.events.len() as u64;
+    let what = if sends.results < done {
+        format!("has {} results, the run has written {done}", sends.results)
+    } else if seen < ended.sends && count("cancelled") == 0 {
+        format!("tells {seen} sends, the run has counted {}", ended.sends)
+    } else {
+        return Ok(());
+    };
+    let mend = "verify the whole file, or give the limits by options and remove FILE.run";
+    Err(Problem::usage(what, mend).at(path.display().to_string()))
 }
 
 fn facts(path: &std::path::Path, run: Option<&Manifest>, sends: &Sends) -> Facts {

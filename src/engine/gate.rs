@@ -331,12 +331,13 @@ impl Gate {
         paid: Paid,
         job: &Job,
     ) -> Option<UnitsSpent> {
-        let spent = paid.spent(job, self.refund);
-        self.settle(holds, at, Moment::Ended, |charge| match paid {
-            Paid::NotSent => Used::NeverSent,
-            Paid::Unanswered | Paid::Refused | Paid::Answered(_) => {
-                let own = spent.and_then(|spent| charge.spent(spent));
-                own.map_or(Used::Unknown, |own| Used::Known(own.used))
+        let (spent, refund) = (paid.spent(job), self.refund);
+        self.settle(holds, at, Moment::Ended, |charge| {
+            let own = spent.and_then(|spent| charge.spent(spent));
+            match (own, paid) {
+                (Some(own), _) => paid.charge(own, refund),
+                (None, Paid::NotSent) => Used::NeverSent,
+                (None, Paid::Unanswered | Paid::Refused | Paid::Answered(_)) => Used::Unknown,
             }
         });
         spent

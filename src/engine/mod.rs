@@ -440,6 +440,9 @@ impl Engine {
         self.lanes.given_back(&held.holds.states);
         let (seq, lane) = (held.seq, held.lane.expect(IN_A_LANE));
         work.spent.add(spent.unwrap_or_default());
+        if spent.is_some() && paid == Paid::Answered(None) {
+            self.metrics.untold();
+        }
         let tries = u32::try_from(work.tries.len()).unwrap_or(u32::MAX);
         let now_try = work.current();
         now_try.done = at;

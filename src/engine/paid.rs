@@ -4,6 +4,7 @@ use http::StatusCode;
 
 use super::rules::Refund;
 use crate::job::Job;
+use crate::limit::Used;
 use crate::outcome::{Failure, Reached, Reply, Spent, UnitsSpent, Usage};
 
 /// How a try ended, for those who were paid.
@@ -38,14 +39,13 @@ impl Paid {
     }
 
     /// The units of a try of `job` that ended so; `None` where no limit counts units.
-    pub(super) fn spent(self, job: &Job, refund: Refund) -> Option<UnitsSpent> {
+    pub(super) fn spent(self, job: &Job) -> Option<UnitsSpent> {
         let units = job.units?;
         let spent = |reserved: u64, known: Option<u64>| {
-            let used = match (self, refund) {
-                (Self::NotSent, _) | (Self::Refused, Refund::Unused) => 0,
-                (Self::Answered(_), Refund::Unused) => known.unwrap_or(reserved),
-                (Self::Answered(_), Refund::Never) => known.unwrap_or(reserved).max(reserved),
-                (Self::Unanswered, _) | (Self::Refused, Refund::Never) => reserved,
+            let used = match self {
+                Self::NotSent | Self::Refused => 0,
+                Self::Answered(_) => known.unwrap_or(reserved),
+                Self::Unanswered => reserved,
             };
             Spent { reserved, used }
         };
@@ -58,5 +58,18 @@ impl Paid {
             input: spent(units.input, usage.and_then(|usage| usage.input)),
             output: spent(units.output, usage.and_then(|usage| usage.output)),
         })
+    }
+
+    /// What a limit is charged of units that were spent so.
+    pub(super) fn charge(self, spent: Spent, refund: Refund) -> Used {
+        match (self, refund) {
+            (Self::NotSent, _) => Used::NeverSent,
+            (Self::Unanswered | Self::Refused | Self::Answered(_), Refund::Unused) => {
+                Used::Known(spent.used)
+            }
+            (Self::Unanswered | Self::Refused | Self::Answered(_), Refund::Never) => {
+                Used::Known(spent.used.max(spent.reserved))
+            }
+        }
     }
 }

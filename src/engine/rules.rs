@@ -30,7 +30,7 @@ pub struct Rules {
     /// When a try is repeated.
     pub retry: Policy,
     /// How far back a grant may be charged: a late wake-up within it costs no rate. Kept below the
-    /// shortest sliding window.
+    /// half of the shortest sliding window.
     pub slack: Duration,
     /// The longest a try may take, from its grant to the last byte.
     pub timeout: Duration,
@@ -126,11 +126,11 @@ impl Default for Rules {
 
 impl Rules {
     /// What is granted and not yet sent fills a window as if it went "now", which is the slack ago at
-    /// the earliest: a whole period before, it would count for nothing.
+    /// the earliest. Half a period keeps it inside, and what waits for it from being looked at all the time.
     pub(super) fn with_slack_within_windows(mut self) -> Self {
         let windows = self.limits.iter().filter(|spec| spec.kind == Kind::Window);
-        let below = windows.map(|spec| spec.rate.period.saturating_sub(Duration::from_nanos(1)));
-        self.slack = below.fold(self.slack, Duration::min);
+        let half = windows.map(|spec| spec.rate.period / 2);
+        self.slack = half.fold(self.slack, Duration::min);
         self
     }
 }

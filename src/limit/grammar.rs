@@ -56,6 +56,9 @@ impl fmt::Display for Spec {
     }
 }
 
+/// The most characters of a name: it stands in every result and in lines of reports.
+const NAME: usize = 32;
+
 /// What the words after the rate say, each at most once.
 #[derive(Default)]
 struct Words<'a> {
@@ -98,8 +101,10 @@ impl<'a> Words<'a> {
                 };
                 once(&mut self.leaves, leaves, option)
             }
-            "name" if !value.is_empty() => once(&mut self.name, value, option),
-            "name" => Err(one_of("name=WORD")),
+            "name" if (1..=NAME).contains(&value.chars().count()) => {
+                once(&mut self.name, value, option)
+            }
+            "name" => Err(one_of(&format!("name=WORD of at most {NAME} characters"))),
             _ => Err(format!("`{word}` is not known")),
         }
     }
@@ -146,7 +151,7 @@ fn once<T>(place: &mut Option<T>, value: T, what: &str) -> Result<(), String> {
 fn parse_start(text: &str) -> Result<u64, String> {
     match text {
         "0" => Ok(0),
-        _ => parse_count(text),
+        _ => parse_count(text).map_err(|_| "write a whole number from 0: 0, 20, 10k".to_owned()),
     }
 }
 
@@ -182,6 +187,10 @@ impl FromStr for Spec {
         }
         let kind = words.kind.unwrap_or(Kind::Bucket);
         words.fit(kind).map_err(wrong)?;
+        if words.guard.is_some_and(|guard| guard > rate.period) {
+            let period = written(rate.period);
+            return Err(wrong(format!("`guard=` is at most the period, {period}")));
+        }
         let usual = match (kind.has_burst(), counts) {
             (true, Counts::Requests) => Cost::ONE,
             (true | false, _) => Cost(rate.count),
@@ -291,6 +300,9 @@ mod tests {
             ("10/s per=header:", "`per=header:`"),
             ("10/s name=", "`name=`"),
             ("10/s name=a name=b", "name"),
+            ("10/s window guard=2s", "at most the period"),
+            ("10/s start=-1", "from 0"),
+            ("10/s name=123456789012345678901234567890123", "32 characters"),
             ("10/s burst", "`burst`"),
         ] {
             let why = text.parse::<Spec>().expect_err(text);
@@ -321,7 +333,7 @@ mod tests {
                 ]
             }),
             (1u64..99).prop_map(|burst| vec!["leaky".into(), format!("burst={burst}")]),
-            (0u64..u64::MAX).prop_map(|guard| vec!["window".into(), format!("guard={guard}ns")]),
+            (0u64..=7_000).prop_map(|guard| vec!["window".into(), format!("guard={guard}ns")]),
             Just(vec!["window".into(), "at=reply".into()]),
             Just(vec!["window-counter".into()]),
             Just(vec!["fixed".into(), "anchor=first".into()]),

@@ -217,7 +217,7 @@ mod tests {
                 "leaky burst=18446744073709551615",
                 "leaky",
                 "window",
-                "window guard=18446744073709551615ns",
+                "window guard=3us",
                 "window-counter",
                 "fixed",
                 "fixed anchor=first",

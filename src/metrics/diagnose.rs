@@ -103,7 +103,7 @@ const SPECIAL: [fn(&Seen) -> Option<Cure>; 2] = [
 ];
 
 /// What is worth a sentence beside the verdict, in the order of printing.
-const FINDINGS: [fn(&Seen) -> Option<String>; 7] = [
+const FINDINGS: [fn(&Seen) -> Option<String>; 8] = [
     |seen| {
         let refused = seen
             .summary
@@ -130,6 +130,13 @@ const FINDINGS: [fn(&Seen) -> Option<String>; 7] = [
             "{} can never fit a limit, each costs more than it ever holds: \
              raise its burst, or split the request",
             plural(never, "job", "jobs")
+        ))
+    },
+    |seen| {
+        let late = *seen.summary.failures.get(&FailureKind::QueueTimeout)?;
+        Some(format!(
+            "{} not sent, as the wait was longer than --queue-timeout",
+            plural(late, "job was", "jobs were")
         ))
     },
     |seen| {
@@ -282,7 +289,10 @@ impl Seen<'_> {
                 "the token quota chose this rate: {name} was used up at {} a try",
                 three_digits(self.summary.stretch.units.of(counts))
             ),
-            Some((Counts::Requests, Kind::Window | Kind::Counter)) => {
+            Some((Counts::Requests, Kind::Counter)) => {
+                format!("the two-window counter chose this rate: {name} was full")
+            }
+            Some((Counts::Requests, Kind::Window)) => {
                 format!("the sliding window chose this rate: {name} was full")
             }
             Some((Counts::Requests, Kind::Fixed)) => {
@@ -474,6 +484,7 @@ mod tests {
         let findings = run(all, |summary| {
             summary.statuses.extend([(200, 88), (429, 12)]);
             summary.failures.insert(FailureKind::Limit, 2);
+            summary.failures.insert(FailureKind::QueueTimeout, 3);
             summary.unrepeated = 1;
             summary.retries = 12;
         })
@@ -481,6 +492,7 @@ mod tests {
         for (finding, text) in findings.iter().zip([
             "429s while every own limit held (12 of 100 answers)",
             "2 jobs can never fit a limit",
+            "3 jobs were not sent",
             "1 failed try was not repeated",
             "12 % of all tries were retries",
             "look-ahead was full of one origin 10 %",

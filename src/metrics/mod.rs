@@ -59,6 +59,7 @@ pub struct Metrics {
     waits: BTreeMap<Arc<str>, Duration>,
     full_of: Option<String>,
     units: UnitsSpent,
+    untold: u64,
     proof: Proof,
 }
 
@@ -97,6 +98,7 @@ impl Metrics {
             waits: BTreeMap::new(),
             full_of: None,
             units: UnitsSpent::default(),
+            untold: 0,
             proof,
         }
     }
@@ -189,6 +191,11 @@ impl Metrics {
                 self.steady_to.set(&self.totals);
             }
         }
+    }
+
+    /// An answer that should have said what it used did not.
+    pub fn untold(&mut self) {
+        self.untold += 1;
     }
 
     /// A try will be repeated.
@@ -318,6 +325,7 @@ impl Metrics {
             waits: self.waits,
             full_of: self.full_of,
             units: self.units,
+            untold: self.untold,
             proof: self.proof.close(),
         }
     }

@@ -48,6 +48,8 @@ pub struct Summary {
     pub full_of: Option<String>,
     /// What all tries reserved and used, where a limit counts units.
     pub units: UnitsSpent,
+    /// Answers that did not say what they used, where a limit counts units.
+    pub untold: u64,
     /// Whether the limits were kept; empty without limits.
     pub proof: Proven,
 }

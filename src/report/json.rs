@@ -137,6 +137,7 @@ fn tokens(report: &Report) -> Option<Value> {
         json!({
             "reserved": units.total.reserved,
             "used": units.total.used,
+            "answers_without_usage": report.summary.untold,
             "input": told(units.input),
             "output": told(units.output),
         })

@@ -13,7 +13,7 @@ pub mod verified;
 
 pub use page::folded;
 
-use crate::engine::End;
+use crate::engine::{Arrivals, End};
 use crate::limit::{Leaves, Spec};
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::{Setup, Theory};
@@ -43,6 +43,8 @@ pub struct Facts {
     pub seed: u64,
     /// What carried the requests.
     pub transport: String,
+    /// When jobs were due.
+    pub arrivals: Arrivals,
     /// Why the run was over.
     pub end: End,
 }
@@ -70,7 +72,10 @@ impl Report {
         };
         let delays = |owner: Owner| match owner {
             Owner::Nothing | Owner::Input => false,
-            Owner::Limit(number) => self.setup.limits.get(number).is_some_and(unplanned),
+            Owner::Limit(number) => {
+                self.facts.arrivals == Arrivals::Once
+                    || self.setup.limits.get(number).is_some_and(unplanned)
+            }
             Owner::LookAhead
             | Owner::Slot
             | Owner::HostSlot

@@ -107,7 +107,11 @@ pub(super) fn verdict(proved: &Proved) -> String {
 
 pub(super) fn whose(most: &Most) -> String {
     let key = most.key.as_ref();
-    key.map_or(String::new(), |key| format!(", for {key}"))
+    match key.map(|key| &**key) {
+        None => String::new(),
+        Some("") => ", for jobs without a value".to_owned(),
+        Some(key) => format!(", for {key}"),
+    }
 }
 
 pub(super) fn unit(counts: Counts) -> &'static str {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::{Facts, Report};
-use crate::engine::End;
+use crate::engine::{Arrivals, End};
 use crate::job::{BadLine, JobHash, Keys, Place};
 use crate::limit::{Counts, Spec};
 use crate::metrics::littles::Setup;
@@ -45,6 +45,7 @@ pub(super) fn facts() -> Facts {
         inputs: vec!["jobs.jsonl".to_owned()],
         seed: 42,
         transport: "reqwest".to_owned(),
+        arrivals: Arrivals::Closed,
         end: End::Finished,
     }
 }

@@ -266,6 +266,11 @@ impl Page {
         let units = summary.units;
         if units.total != Spent::default() {
             let mut text = spent(units.total);
+            if summary.untold > 0 {
+                let answers: u64 = summary.statuses.values().sum();
+                let untold = summary.untold;
+                let _ = write!(text, "; {untold} of {answers} answers told no usage");
+            }
             for (counts, part, name) in [
                 (Counts::Input, units.input, "input"),
                 (Counts::Output, units.output, "output"),

@@ -144,7 +144,9 @@ fn percent_of(part: f64, whole: f64) -> String {
     } else {
         0.0
     };
-    if percent > 0.0 && percent < 0.95 {
+    if percent > 999.0 {
+        ">999 %".to_owned()
+    } else if percent > 0.0 && percent < 0.95 {
         format!("{percent:.1} %")
     } else {
         format!("{percent:.0} %")

@@ -185,7 +185,7 @@ impl Verified {
         let mut text = match proved.limit.leaves {
             Leaves::Send => format!("{}{unit} in any {span} at most", most.sum),
             Leaves::Reply => format!(
-                "whatever the network did, the server saw at most {}{unit} in any {span} of its own",
+                "{}{unit} in any {span} at most, as a server counts, whatever the network did",
                 most.sum
             ),
         };

@@ -36,7 +36,7 @@ fn every_way_to_write_a_rate_is_understood_by_limit_too() {
 fn a_limit_is_echoed_as_it_was_written_with_what_it_lets_through() {
     let server = Server::start([Step::ok()]);
     for (flag, value, shown) in [
-        ("--qps", "10", "--qps 10 (10/s, at most 11 in any 1 s)"),
+        ("--qps", "10", "--qps 10 (10/s, at most 11 in any 1 s;"),
         ("--window", "10/5s", "--window 10/5s"),
         ("--limit", "7/s fixed name=gate", "7/s"),
         ("--limit", "1/30d", "1/30d"),

@@ -59,6 +59,39 @@ fn what_answers_did_not_use_is_given_back() {
 }
 
 #[test]
+fn a_job_that_does_not_say_its_tokens_is_estimated_by_text_and_most_output() {
+    let server = Server::start([Step::ok()]);
+    let url = server.url("/");
+    let body = r#"{"max_tokens":90,"messages":[{"role":"user","content":"12345678"}]}"#;
+    let job = format!("{{\"url\":\"{url}\",\"body\":{body}}}\n");
+    let run = || Shaper::run().jobs("jobs.jsonl", &job).with_results();
+    for how in [&[][..], &["--estimate", "chars"]] {
+        let done = run().args(["--tpm", "1000"]).args(how).output();
+        done.exits(0);
+        let (reserved, _) = tokens(&done.results());
+        assert!((92..100).contains(&reserved), "{reserved}: {done}");
+    }
+    let done = run().output();
+    done.exits(0);
+    assert_eq!(done.results()[0]["tokens"], Value::Null, "{done}");
+}
+
+#[test]
+fn jobs_with_nothing_to_estimate_are_a_usage_error_at_the_first() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(3))
+        .args(["--tps", "1000"])
+        .with_results()
+        .output();
+    done.exits(2)
+        .says("jobs.urls:1")
+        .says("tokens")
+        .says("mend:");
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
 fn what_was_reserved_is_kept_where_nothing_is_refunded() {
     let server = Server::start([Step::ok().body(r#"{"usage":{"total_tokens":20}}"#)]);
     let done = Shaper::run()

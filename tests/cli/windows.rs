@@ -49,10 +49,11 @@ fn most(period: Duration, sent: &[Sent], leaves: impl Fn(&Sent) -> Duration) -> 
 fn a_window_holds_after_a_pause_in_the_input_too() {
     let period = Duration::from_millis(300);
     let server = Server::start([Step::ok()]);
-    for guard in ["", " guard=0", " guard=20ms"] {
+    for (guard, of_all) in [("", "0"), (" guard=0", "3ms"), (" guard=20ms", "0")] {
         let before = server.requests().len();
         let mut running = Shaper::run()
             .args(["-", "--limit", &format!("5/300ms window{guard}")])
+            .args(["--guard", of_all])
             .args(["-c", "40", "--format", "urls"])
             .stdin_stays_open()
             .with_results()
