@@ -144,7 +144,7 @@ fn whole_life_of_a_job_while_10_000_wait(bencher: Bencher) {
 #[divan::bench(sample_count = 10)]
 fn whole_life_of_a_job_over_200_000_lanes(bencher: Bencher) {
     const KEYS: u64 = 200_000;
-    let limits = ["10M/s bucket burst=200000", "1/h"];
+    let limits = ["10M/s bucket burst=200000", "1/h per=field:key"];
     bencher
         .counter(ItemsCount::new(MANY))
         .with_inputs(|| {

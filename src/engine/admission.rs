@@ -78,7 +78,7 @@ impl Engine {
                 }
                 Stops::Payers(rule) => {
                     closed.push(Closed { rule, seq, elder });
-                    self.lanes.let_on(lane);
+                    self.lanes.let_on(lane, seq);
                 }
                 Stops::Everyone => {}
             }
@@ -116,6 +116,15 @@ impl Engine {
         at: Tick,
         closed: &[Closed],
     ) -> Result<Tick, Obstacle> {
+        // A slot that an older one waits for is never taken.
+        if let Some((state, waits)) = self.gate.host_slots(states)
+            && self
+                .lanes
+                .first_in_line(state)
+                .is_some_and(|first| first < seq)
+        {
+            return Err(waits);
+        }
         for elder in closed.iter().filter_map(|one| one.elder.as_ref()) {
             if let Some(rule) = self.gate.delays(job, states, at, elder) {
                 return Err(self.gate.behind(rule, states, elder.at));

@@ -39,6 +39,8 @@ pub(super) struct Gate {
     /// The states of the rules that have one for all; `None` for the others.
     shared: Vec<Option<StateId>>,
     states: States,
+    /// The rule on the slots of each origin.
+    host_slots: Option<usize>,
     setting: Setting,
     oversize: Oversize,
     refund: Refund,
@@ -61,6 +63,7 @@ impl Gate {
             rules: slots.into_iter().chain(per_host).chain(limits).collect(),
             shared: Vec::new(),
             states: States::default(),
+            host_slots: rules.per_host.map(|_| usize::from(rules.slots.is_some())),
             setting: rules.setting,
             oversize: rules.oversize,
             refund: rules.refund,
@@ -150,6 +153,17 @@ impl Gate {
             until: Until::At(at),
             stops: one.stops(rule, states[rule]),
         }
+    }
+
+    /// The slots of its origin, with what stops a job that waits for them; `None` without a limit of them.
+    pub(super) fn host_slots(&self, states: &[StateId]) -> Option<(StateId, Obstacle)> {
+        let rule = self.host_slots?;
+        let waits = Obstacle {
+            owner: Owner::HostSlot,
+            until: Until::Release(None),
+            stops: Stops::Line(states[rule]),
+        };
+        Some((states[rule], waits))
     }
 
     /// What a job waited for, under the names of results.
@@ -282,14 +296,19 @@ impl Gate {
         moments.fold(elder.at, Tick::max)
     }
 
-    /// From this moment on every limit that the job pays is as full as it ever is, even if it goes at `at`:
-    /// nobody who goes later is kept by it.
+    /// From this moment on the most that another job costs fits every limit that this one shares with
+    /// others, even if it goes at `at`: nobody who goes later is kept by it.
     pub(super) fn horizon(&self, job: &Job, states: &[StateId], at: Tick) -> Tick {
         let rules = self.rules.iter().zip(states);
-        let moments = rules.filter_map(|(rule, &state)| {
-            let cost = rule.wanted(job).filter(|_| !rule.is_slots())?;
-            let total = u128::from(rule.capacity.get()) + u128::from(cost.get());
-            Some(self.states.limit(state).earliest(at, total))
+        let shared =
+            rules.filter(|(rule, state)| !rule.is_slots() && self.states.has_others(**state));
+        let moments = shared.filter_map(|(rule, &state)| {
+            let most = rule.charge.most().unwrap_or(rule.capacity);
+            let limit = self.states.limit(state);
+            match limit.ready_after(at, rule.wanted(job)?, most) {
+                Ready::At(moment) => Some(moment),
+                Ready::OnRelease | Ready::Never(_) => None,
+            }
         });
         moments.fold(at, Tick::max)
     }
@@ -410,6 +429,47 @@ impl Gate {
         state.map_or(0, |state| {
             of.get() - self.states.limit_mut(state).level(Tick::ZERO).remaining
         })
+    }
+
+    /// Counts the users of states, and what waits for each, one by one.
+    pub(super) fn recount<'a>(
+        &self,
+        lanes: &[Arc<[StateId]>],
+        waiting: impl Iterator<Item = (&'a Job, &'a [StateId])>,
+    ) {
+        let mut costs = std::collections::HashMap::new();
+        for (job, states) in waiting {
+            for (rule, &state) in self.rules.iter().zip(states) {
+                let cost = rule.charge.of(job).map_or(0, crate::units::Cost::get);
+                *costs.entry(state).or_default() += u128::from(cost);
+            }
+        }
+        self.states.recount(lanes, &costs);
+    }
+
+    /// The states that two jobs both pay into.
+    pub(super) fn shared_by(
+        &self,
+        (one, own): (&Job, &[StateId]),
+        (other, its): (&Job, &[StateId]),
+    ) -> Vec<StateId> {
+        let both = own.iter().zip(its).enumerate();
+        let pay = |rule| self.pays_rule(one, rule) && self.pays_rule(other, rule);
+        let shared = both.filter(|(rule, (own, its))| own == its && pay(*rule));
+        shared.map(|(_, (own, _))| *own).collect()
+    }
+
+    /// Whether so many slots of this state are free.
+    pub(super) fn has_room(&self, state: StateId, slots: crate::units::Cost) -> bool {
+        matches!(
+            self.states.limit(state).ready(Tick::ZERO, slots),
+            Ready::At(_)
+        )
+    }
+
+    /// Entries of the list of states that no lane uses.
+    pub(super) fn listed(&self) -> usize {
+        self.states.listed()
     }
 
     /// States that are kept for a value of a key.

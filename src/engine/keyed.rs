@@ -32,6 +32,14 @@ struct State {
     users: usize,
     /// The costs of those who wait, where a line is asked how long it takes.
     ahead: u128,
+    idle: Idle,
+}
+
+/// Whether a state is listed among those that no lane uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Idle {
+    Listed,
+    NotListed,
 }
 
 /// All states of all rules.
@@ -41,7 +49,8 @@ pub(super) struct States {
     free: Vec<StateId>,
     /// One map a rule.
     by_key: Vec<HashMap<Arc<str>, StateId>>,
-    /// States that no lane uses, by the moment from which they are as new.
+    /// States that no lane uses, each once, by the moment from which they are as new; one that is used
+    /// again stays listed until then.
     idle: BinaryHeap<Reverse<(Tick, StateId)>>,
 }
 
@@ -54,6 +63,7 @@ impl States {
             key: None,
             users: 1,
             ahead: 0,
+            idle: Idle::NotListed,
         })
     }
 
@@ -77,6 +87,7 @@ impl States {
             key: Some(key.clone()),
             users: 1,
             ahead: 0,
+            idle: Idle::NotListed,
         });
         self.by_key[rule].insert(key.clone(), id);
         id
@@ -98,11 +109,18 @@ impl States {
             return;
         }
         state.users -= 1;
-        if state.users == 0 {
+        if state.users == 0 && state.idle == Idle::NotListed {
             // A lane without members has settled all that it took, so there is a moment.
             let fresh_at = state.limit.fresh_at().unwrap_or(Tick(u64::MAX));
+            state.idle = Idle::Listed;
             self.idle.push(Reverse((fresh_at, id)));
         }
+    }
+
+    /// Whether lanes use it besides the one that asks.
+    pub(super) fn has_others(&self, id: StateId) -> bool {
+        let state = self.state(id);
+        state.key.is_none() || state.users > 1
     }
 
     /// States that no lane uses and that are as new are forgotten: the next one of their key is equal.
@@ -112,20 +130,16 @@ impl States {
                 return;
             }
             self.idle.pop();
-            let Some(state) = &self.all[id.0 as usize] else {
-                continue;
-            };
-            let Some(key) = state.key.as_ref().filter(|_| state.users == 0) else {
-                continue;
-            };
-            match state.limit.fresh_at() {
-                Some(at) if at <= now => {
+            let state = self.all[id.0 as usize].as_mut().expect(USED);
+            let fresh_at = state.limit.fresh_at().filter(|_| state.users == 0);
+            match (fresh_at, &state.key) {
+                (Some(at), Some(key)) if at <= now => {
                     self.by_key[state.rule].remove(key);
                     self.all[id.0 as usize] = None;
                     self.free.push(id);
                 }
-                Some(later) => self.idle.push(Reverse((later, id))),
-                None => {}
+                (Some(later), _) => self.idle.push(Reverse((later, id))),
+                (None, _) => state.idle = Idle::NotListed,
             }
         }
     }
@@ -167,10 +181,33 @@ impl States {
 }
 
 /// Why a state is there.
-const USED: &str = "a state lives while a lane uses it";
+const USED: &str = "a state lives while a lane uses it or it is listed";
 
 #[cfg(test)]
 impl States {
+    /// Entries of the list of states that no lane uses.
+    pub(super) fn listed(&self) -> usize {
+        self.idle.len()
+    }
+
+    /// Every state for a value of a key is used by as many lanes as have it, and found by its key; what
+    /// waits for a state is what `waiting` says.
+    pub(super) fn recount(&self, lanes: &[Arc<[StateId]>], waiting: &HashMap<StateId, u128>) {
+        for (place, state) in self.all.iter().enumerate() {
+            let Some(state) = state else { continue };
+            let id = StateId(u32::try_from(place).unwrap());
+            let ahead = waiting.get(&id).copied().unwrap_or_default();
+            assert_eq!(state.ahead, ahead, "what waits for {state:?}");
+            if let Some(key) = &state.key {
+                let users = lanes.iter().filter(|states| states.contains(&id));
+                assert_eq!(state.users, users.count(), "lanes of {state:?}");
+                assert_eq!(self.by_key[state.rule].get(key), Some(&id));
+            }
+        }
+        let named: usize = self.by_key.iter().map(HashMap::len).sum();
+        assert_eq!(named, self.keyed(), "names of states");
+    }
+
     /// States that are kept for a value of a key.
     pub(super) fn keyed(&self) -> usize {
         let keyed = |state: &&State| state.key.is_some();
@@ -179,7 +216,7 @@ impl States {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use bytes::Bytes;
     use http::{HeaderMap, StatusCode};
 
@@ -206,7 +243,7 @@ mod tests {
     }
 
     /// One job of a key of its own: read, sent, answered, written.
-    fn live(engine: &mut Engine, nth: u64, now: Tick) {
+    pub(in super::super) fn live(engine: &mut Engine, nth: u64, now: Tick) {
         let mut actions = Vec::new();
         let read = Event::Read(Box::new(Ok(job(nth))), now);
         engine.tell(now, read, &mut actions);
@@ -268,5 +305,20 @@ mod tests {
             engine.decide(Tick(20_000 * MILLI), &mut Vec::new());
             assert_eq!(engine.gate.keyed(), 0, "{limit}");
         }
+    }
+
+    #[test]
+    fn a_key_that_comes_and_goes_is_listed_once() {
+        let rules = Rules {
+            limits: vec!["1000/h bucket burst=1000 per=field:key".parse().unwrap()],
+            ..Rules::default()
+        };
+        let mut engine = Engine::new(rules);
+        engine.decide(Tick::ZERO, &mut Vec::new());
+        for nth in 0..900 {
+            live(&mut engine, 7, Tick(nth * MILLI));
+        }
+        assert_eq!(engine.gate.keyed(), 1);
+        assert_eq!(engine.gate.listed(), 1);
     }
 }

@@ -261,21 +261,32 @@ impl Lanes {
         self.unset(id, before);
         self.unpark(id);
         self.set(id, after);
-        self.let_on(id);
+        if let Some(before) = before {
+            self.let_on(id, before.seq);
+        }
     }
 
-    /// Who stands behind this lane in a line is looked at again: it has gone, or is held by another.
-    pub(super) fn let_on(&mut self, id: LaneId) {
+    /// Who stands in a line behind the head `seq` of this lane is looked at again: it has gone, or is held
+    /// by another. Who stands before it keeps its moment, as a scan that has come this far does not go back.
+    pub(super) fn let_on(&mut self, id: LaneId, seq: u64) {
         if self.lines.is_empty() {
             return;
         }
         let states = self.states(id);
         let parked = self.lane(id).parked;
         for &state in states.iter() {
-            if parked.is_none_or(|parked| parked.line != state) {
+            if parked.is_none_or(|parked| parked.line != state)
+                && self.first_in_line(state).is_some_and(|first| first > seq)
+            {
                 self.reopen_first(state);
             }
         }
+    }
+
+    /// The oldest head that waits in the line of `state`.
+    pub(super) fn first_in_line(&self, state: StateId) -> Option<u64> {
+        let first = self.lines.get(&state).and_then(BTreeSet::first);
+        first.map(|(seq, _)| *seq)
     }
 
     /// Takes a lane whose head is `head` out of every set.
@@ -347,7 +358,7 @@ impl Lanes {
         lane.parked = Some(parked);
         let len = lane.len();
         self.waiting_open -= len;
-        self.let_on(id);
+        self.let_on(id, seq);
     }
 
     /// A parked lane is looked at again.
@@ -402,7 +413,9 @@ impl Lanes {
             self.waiting_open -= len;
         }
         self.resting.push(Reverse((until, id)));
-        self.let_on(id);
+        if let Some(head) = head {
+            self.let_on(id, head.seq);
+        }
     }
 
     /// The origin of this lane cannot be reached until `until`: its other lanes rest when their turn comes.
@@ -559,6 +572,45 @@ impl Lanes {
         let lined: usize = self.lines.values().map(BTreeSet::len).sum();
         assert_eq!(lined, parked().count(), "who stands in a line");
         (lanes().map(Lane::len).sum(), open.map(Lane::len).sum())
+    }
+
+    /// Every lane that does not rest and has a head: its position, and that.
+    pub(super) fn heads(&self) -> Vec<(u64, LaneId, Ticket)> {
+        let lanes = self.all.iter().enumerate();
+        let heads = lanes.filter_map(|(place, lane)| {
+            let lane = lane.as_ref().filter(|lane| lane.paused.is_none())?;
+            let head = lane.head()?;
+            Some((head.seq, LaneId(u32::try_from(place).ok()?), head.ticket))
+        });
+        let mut heads: Vec<_> = heads.collect();
+        heads.sort_unstable();
+        heads
+    }
+
+    /// Who waits, in all lanes.
+    pub(super) fn all_waiting(&self) -> impl Iterator<Item = Ticket> + '_ {
+        let lanes = self.all.iter().flatten();
+        lanes.flat_map(|lane| {
+            let back = lane.back.iter().map(|Reverse(entry)| entry);
+            lane.fresh.iter().chain(back).map(|entry| entry.ticket)
+        })
+    }
+
+    /// The states of every lane.
+    pub(super) fn all_states(&self) -> impl Iterator<Item = &Arc<[StateId]>> {
+        self.all.iter().flatten().map(|lane| &lane.states)
+    }
+
+    /// Whether it waits in the line of this state.
+    pub(super) fn is_in_line(&self, id: LaneId, state: StateId) -> bool {
+        self.lane(id)
+            .parked
+            .is_some_and(|parked| parked.line == state)
+    }
+
+    /// Whether nothing of its own holds it back.
+    pub(super) fn is_open(&self, id: LaneId) -> bool {
+        self.lane(id).is_open()
     }
 
     /// Members of all lanes.

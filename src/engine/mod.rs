@@ -4,6 +4,8 @@
 //! instant, is sent, answered, ended; goes to rest and comes back to its old place, or is recorded.
 
 mod admission;
+#[cfg(test)]
+mod audit;
 mod gate;
 mod guard;
 mod held;

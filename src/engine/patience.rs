@@ -13,6 +13,9 @@ use crate::metrics::Owner;
 use crate::outcome::{Failure, FailureKind, Reached, Status};
 use crate::units::{Tick, show_span};
 
+/// Out-of-date deadlines beyond this many, and beyond twice what is held, are thrown away.
+const FEW: usize = 64;
+
 impl Engine {
     /// The last moment at which this job may go: counted from when it was due, where the run gives jobs due
     /// times, else from being head of its lane; and anew after each rest.
@@ -30,9 +33,23 @@ impl Engine {
         if self.rules.queue_timeout.is_none() {
             return;
         }
-        if let Some(deadline) = self.deadline(self.roll.peek(ticket).work()) {
-            self.deadlines.push(Reverse((deadline, ticket)));
+        let Some(deadline) = self.deadline(self.roll.peek(ticket).work()) else {
+            return;
+        };
+        if self.deadlines.len() > 2 * self.roll.len() + FEW {
+            let mut deadlines = std::mem::take(&mut self.deadlines);
+            deadlines.retain(|&Reverse((until, ticket))| self.is_watched(until, ticket));
+            self.deadlines = deadlines;
         }
+        self.deadlines.push(Reverse((deadline, ticket)));
+    }
+
+    /// Whether the job of this ticket waits, and until then at most.
+    fn is_watched(&self, until: Tick, ticket: Ticket) -> bool {
+        let held = self.roll.find_held(ticket);
+        let held = held.filter(|held| held.phase == Phase::Waiting);
+        let work = held.and_then(|held| held.work.as_ref());
+        work.is_some_and(|work| self.deadline(work) == Some(until))
     }
 
     /// Whether this job, held as it is, cannot go in time.
@@ -55,11 +72,7 @@ impl Engine {
                 break;
             }
             self.deadlines.pop();
-            let waits = self.roll.find_held(ticket).is_some_and(|held| {
-                let due = held.work.as_ref().and_then(|work| self.deadline(work));
-                held.phase == Phase::Waiting && due == Some(until)
-            });
-            if waits {
+            if self.is_watched(until, ticket) {
                 self.give_up(ticket, Until::Release(None), actions);
                 any = true;
             }
@@ -126,5 +139,28 @@ impl Engine {
             show_span(at.since(since)),
             show_span(most)
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::keyed::tests::live;
+    use super::super::{Engine, Rules};
+    use super::*;
+
+    #[test]
+    fn deadlines_of_jobs_that_went_are_not_kept_until_then() {
+        let rules = Rules {
+            queue_timeout: Some(Duration::from_secs(3600)),
+            ..Rules::default()
+        };
+        let mut engine = Engine::new(rules);
+        engine.decide(Tick::ZERO, &mut Vec::new());
+        for nth in 0..10_000 {
+            live(&mut engine, nth, Tick(nth));
+        }
+        assert!(engine.deadlines.len() <= FEW + 3);
     }
 }

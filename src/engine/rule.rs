@@ -42,6 +42,14 @@ impl Charge {
         }
     }
 
+    /// The most that a job can cost; `None` where that is not bounded.
+    pub(super) fn most(self) -> Option<Cost> {
+        match self {
+            Self::Requests => Some(Cost::ONE),
+            Self::Slots | Self::Units | Self::Input | Self::Output => None,
+        }
+    }
+
     /// Every job pays it, and most of them the same.
     pub(super) fn is_for_all(self) -> bool {
         match self {

@@ -10,7 +10,7 @@ use super::*;
 use crate::dice::{STEP, mix};
 use crate::error::Exit;
 use crate::job::{JobHash, Origin, Place, Target, Units, UnitsFrom};
-use crate::limit::{KeyBy, Spec};
+use crate::limit::{KeyBy, Spec, keys_of};
 use crate::outcome::{Reached, Usage};
 use crate::retry::{Backoff, Jitter};
 use crate::units::Cost;
@@ -37,6 +37,7 @@ impl Dice {
 /// A try in flight, as the world sees it.
 struct Flight {
     seq: u64,
+    origin: Origin,
     slots: u64,
     sent: bool,
     head: Option<Head>,
@@ -60,6 +61,8 @@ struct World {
     reading: Option<u64>,
     /// With its slots; `None` if it never had a lane.
     recording: BTreeMap<Ticket, (u64, Option<u64>)>,
+    /// What was sent by the last decision.
+    sent: Vec<(u64, Ticket)>,
     recorded: BTreeSet<u64>,
     withdrawn: BTreeSet<u64>,
     end: Option<End>,
@@ -75,8 +78,15 @@ fn rules(dice: &mut Dice) -> Rules {
         "tokens 30/200ms window",
     ];
     let texts: Vec<&str> = texts.into_iter().filter(|_| dice.once_in(3)).collect();
+    let keys = [
+        None,
+        None,
+        None,
+        Some(KeyBy::Host),
+        Some(KeyBy::Field("key".into())),
+    ];
     let limit = |text: &&str| Spec {
-        per: dice.once_in(3).then_some(KeyBy::Host),
+        per: keys[usize::try_from(dice.below(5)).unwrap()].clone(),
         ..text.parse().unwrap()
     };
     let limits = texts.iter().map(limit).collect();
@@ -123,6 +133,7 @@ impl World {
             grounded: BTreeSet::new(),
             flying: BTreeMap::new(),
             recording: BTreeMap::new(),
+            sent: Vec::new(),
             reading: None,
             recorded: BTreeSet::new(),
             withdrawn: BTreeSet::new(),
@@ -147,6 +158,13 @@ impl World {
             });
         }
         let written = format!("http://host{}/", dice.below(4));
+        let field = format!("k{}", dice.below(3));
+        let keys = keys_of(&self.engine.rules.limits);
+        let keys = keys.iter().map(|key| match key {
+            KeyBy::Host => Arc::from(&*written),
+            KeyBy::Field(_) | KeyBy::Header(_) => Arc::from(&*field),
+        });
+        let keys: Vec<Arc<str>> = keys.collect();
         let target = Target {
             url: written.parse().unwrap(),
             written: written.as_str().into(),
@@ -163,7 +181,7 @@ impl World {
                 source: UnitsFrom::Job,
             }),
             slots: Cost::new(1 + dice.below(3)).unwrap(),
-            keys: [Arc::from(&*written)].into(),
+            keys: keys.into(),
             ..Job::get(place, target, Origin(written.into()))
         })
     }
@@ -207,8 +225,10 @@ impl World {
                     assert!(grant.charged_at <= self.now);
                     assert!(grant.charged_at >= self.now.before(slack));
                     assert!(!self.recording.contains_key(&ticket));
+                    self.sent.push((seq, ticket));
                     let flight = Flight {
                         seq,
+                        origin: job.origin.clone(),
                         slots,
                         sent: false,
                         head: None,
@@ -378,12 +398,26 @@ impl World {
     fn decide(&mut self) -> Option<Tick> {
         let mut actions = Vec::new();
         let next = self.engine.decide(self.now, &mut actions);
+        self.sent.clear();
         self.carry_out(actions);
         if self.end.is_none() {
             assert!(next.is_none_or(|next| next > self.now), "{next:?} is past");
             self.counts_add_up();
+            self.hosts_have_room();
+            self.engine.states_add_up();
+            self.engine.order_is_kept(&self.sent);
+            self.engine.nobody_is_forgotten(next);
         }
         next
+    }
+
+    fn hosts_have_room(&self) {
+        let mut taken: BTreeMap<&Origin, u64> = BTreeMap::new();
+        for flight in self.flying.values() {
+            *taken.entry(&flight.origin).or_default() += flight.slots;
+        }
+        let most = self.engine.rules.per_host.map_or(u64::MAX, Cost::get);
+        assert!(taken.values().all(|taken| *taken <= most), "{taken:?}");
     }
 
     fn counts_add_up(&mut self) {

@@ -339,3 +339,45 @@ fn a_window_of_replies_never_lets_a_server_see_more_whatever_the_way_does() {
     let last = stays.last().unwrap().0;
     assert!(last < 22 * SECOND, "about 10 each 1.1 s: {last}");
 }
+
+#[test]
+fn a_job_that_passes_one_that_waits_for_their_key_leaves_it_its_moment() {
+    let rules = rules(None, limits(&["tokens 10/s bucket burst=10 per=field:key"]));
+    let paying = |line, host, input| Job {
+        units: (input > 0).then_some(Units {
+            input,
+            output: 0,
+            source: UnitsFrom::Job,
+        }),
+        ..of(line, host, "a")
+    };
+    let lines = [
+        (0, paying(0, "http://one", 10)),
+        (0, paying(1, "http://one", 5)),
+        (100, paying(2, "http://two", 0)),
+        (9_000, paying(3, "http://two", 0)),
+    ];
+    let lines = lines.map(|(at, job)| (Tick(at * MILLI), Ok(job)));
+    let (sent, _) = sends(rules, lines.into_iter(), ok_after(Duration::from_secs(20)));
+    let at: Vec<u64> = sent.iter().map(|(_, _, at)| at / MILLI).collect();
+    assert_eq!(at, [0, 100, 500, 9_000]);
+}
+
+#[test]
+fn a_heavy_job_waits_for_the_slots_of_its_host_before_younger_ones_of_other_keys() {
+    let rules = Rules {
+        per_host: Cost::new(2),
+        ..rules(None, limits(&["1000/s per=field:key"]))
+    };
+    let jobs = (0..20).map(|line| Job {
+        slots: Cost::new(1 + u64::from(line == 1)).unwrap(),
+        ..of(line, "http://one", &line.to_string())
+    });
+    let api = |_: Tick, job: &Job, _: &Grant| {
+        let reply = Ok(simulated::reply(StatusCode::OK));
+        (Duration::from_millis(100 + 7 * job.place.line), reply)
+    };
+    let (sent, _) = sends(rules, at_once(jobs), api);
+    let order: Vec<u64> = sent.iter().map(|(line, ..)| *line).collect();
+    assert_eq!(order, (0..20).collect::<Vec<_>>());
+}
