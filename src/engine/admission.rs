@@ -36,6 +36,7 @@ impl Engine {
             after = Some((seq, lane));
             if let Some(until) = self.lanes.unreachable_until(lane, self.now) {
                 self.lanes.pause(lane, until, Rest::Unreachable);
+                self.rush(lane);
                 continue;
             }
             let ticket = self.lanes.head(lane).expect("an open lane has a head");

@@ -466,6 +466,12 @@ impl Lanes {
         None
     }
 
+    /// The head of a lane that rests, with the end of it and why; `None` if it does not, or is no more.
+    pub(super) fn resting_head(&self, id: LaneId) -> Option<(Ticket, (Tick, Rest))> {
+        let lane = self.all[id.0 as usize].as_ref()?;
+        Some((lane.head()?.ticket, lane.paused?))
+    }
+
     /// The end of the next rest, and why that lane rests.
     pub(super) fn next_wake(&mut self) -> Option<(Tick, Rest)> {
         while let Some(&Reverse((until, id))) = self.resting.peek() {

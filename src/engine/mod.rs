@@ -62,6 +62,8 @@ pub struct Engine {
     rests: BinaryHeap<Reverse<(Tick, u64, Ticket)>>,
     /// When waiting jobs have waited too long; an entry may be out of date.
     deadlines: BinaryHeap<Reverse<(Tick, Ticket)>>,
+    /// Lanes whose heads may have to wait for its rest longer than they can.
+    rushed: Vec<LaneId>,
     /// `None` where no window keeps a measured guard.
     travel: Option<Travel>,
     /// Lines asked for and not yet here.
@@ -97,6 +99,7 @@ impl Engine {
             roll: Roll::default(),
             rests: BinaryHeap::new(),
             deadlines: BinaryHeap::new(),
+            rushed: Vec::new(),
             travel: gate.measures().then(Travel::default),
             gate,
             asked: 0,
@@ -326,12 +329,14 @@ impl Engine {
     /// This job, if any, now stands at the head of its lane.
     fn heads(&mut self, ticket: Option<Ticket>) {
         let Some(ticket) = ticket else { return };
+        let lane = self.roll.peek(ticket).lane.expect(IN_A_LANE);
         let work = self.roll.work(ticket);
         work.head_at.get_or_insert(self.now);
         if work.waits_since.is_none() {
             work.waits_since = Some(self.now);
             self.watch(ticket);
         }
+        self.rush(lane);
     }
 
     // Wait.
@@ -419,6 +424,7 @@ impl Engine {
         now_try.retry_after = asked;
         if let Some(wait) = asked {
             self.lanes.pause(lane, head.at.after(wait), Rest::Asked);
+            self.rush(lane);
             self.metrics.paused();
         }
     }
@@ -482,6 +488,7 @@ impl Engine {
                 self.metrics.retried();
                 if end.is_err_and(|failure| failure.kind == FailureKind::Connect) {
                     self.lanes.unreachable(lane, until);
+                    self.rush(lane);
                 }
             }
             Verdict::Done(last) => {

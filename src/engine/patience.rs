@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::held::{Phase, Work};
 use super::keyed::StateId;
+use super::lanes::LaneId;
 use super::obstacle::Until;
 use super::rules::Arrivals;
 use super::talk::Ticket;
@@ -64,9 +65,33 @@ impl Engine {
         }
     }
 
+    /// The heads of this lane may have to wait for its rest longer than they can.
+    pub(super) fn rush(&mut self, lane: LaneId) {
+        if self.rules.queue_timeout.is_some() {
+            self.rushed.push(lane);
+        }
+    }
+
+    /// Fails the heads of lanes that rest for longer than they can wait. Returns whether there was one.
+    fn expire_resting(&mut self, actions: &mut Vec<Action>) -> bool {
+        let mut any = false;
+        while let Some(lane) = self.rushed.pop() {
+            let Some((ticket, (until, why))) = self.lanes.resting_head(lane) else {
+                continue;
+            };
+            if self.waits_too_long(ticket, Until::At(until)) {
+                self.roll.work(ticket).blocker = Some(why.owner());
+                self.give_up(ticket, Until::At(until), actions);
+                self.rushed.push(lane);
+                any = true;
+            }
+        }
+        any
+    }
+
     /// Fails the jobs whose time is up. Returns whether there was one.
     pub(super) fn expire(&mut self, actions: &mut Vec<Action>) -> bool {
-        let mut any = false;
+        let mut any = self.expire_resting(actions);
         while let Some(&Reverse((until, ticket))) = self.deadlines.peek() {
             if until > self.now {
                 break;
@@ -118,7 +143,7 @@ impl Engine {
         }
         let since = due.unwrap_or(self.now);
         let (at, owner) = self.gate.projected(job, states, self.now);
-        (at > since.after(most)).then(|| self.too_long(at, since, Some(owner)))
+        (at > self.now && at > since.after(most)).then(|| self.too_long(at, since, Some(owner)))
     }
 
     /// Whether a line is asked how long it takes.

@@ -302,7 +302,10 @@ mod tests {
             ("10/s name=a name=b", "name"),
             ("10/s window guard=2s", "at most the period"),
             ("10/s start=-1", "from 0"),
-            ("10/s name=123456789012345678901234567890123", "32 characters"),
+            (
+                "10/s name=123456789012345678901234567890123",
+                "32 characters",
+            ),
             ("10/s burst", "`burst`"),
         ] {
             let why = text.parse::<Spec>().expect_err(text);

@@ -2,10 +2,11 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::StatusCode;
+use http::{HeaderValue, StatusCode};
 use shaper::drive::simulated::{self, Seen, Simulation};
 use shaper::engine::{Arrivals, End, Grant, Oversize, Refund, Rules};
 use shaper::job::{Job, Origin, Units, UnitsFrom};
@@ -243,6 +244,48 @@ fn a_waiter_that_gives_up_takes_nothing_and_the_next_one_goes_in_time() {
     let (sent, summary) = sends(rules, lines, ok_after(Duration::ZERO));
     assert_eq!(sent, [(0, 1, 0), (2, 1, 0)]);
     assert_eq!(summary.counts.failed, 1);
+}
+
+#[test]
+fn a_pause_that_lasts_longer_than_a_job_can_wait_fails_it_at_once() {
+    for arrivals in [Arrivals::Closed, Arrivals::Once] {
+        let mut rules = Rules {
+            queue_timeout: Some(Duration::from_secs(3)),
+            arrivals,
+            ..rules(Some(1), Vec::new())
+        };
+        rules.retry.max_attempts = NonZeroU32::MIN;
+        let mut failed = Vec::new();
+        let mut watch = |seen: Seen<'_>| {
+            if let Seen::Done(at, outcome) = seen
+                && let Some((FailureKind::QueueTimeout, why)) = &outcome.error
+            {
+                assert!(why.starts_with("would wait 60.0 s for pause"), "{why}");
+                failed.push((outcome.seq, at.0 / MILLI));
+            }
+        };
+        let mut api = |_: Tick, _: &Job, _: &Grant| -> (Duration, Result<Reply, Failure>) {
+            let mut reply = simulated::reply(StatusCode::TOO_MANY_REQUESTS);
+            let wait = HeaderValue::from_static("60");
+            reply.head.headers.insert("retry-after", wait);
+            (Duration::ZERO, Ok(reply))
+        };
+        Simulation::new(rules, jobs(4), &mut api, &mut watch).run();
+        assert_eq!(failed, [(1, 0), (2, 0), (3, 0)], "{arrivals:?}");
+    }
+}
+
+#[test]
+fn now_or_never_lets_those_go_that_nothing_holds_when_all_are_due_at_once() {
+    let rules = Rules {
+        queue_timeout: Some(Duration::ZERO),
+        arrivals: Arrivals::Once,
+        ..rules(None, limits(&["50/s burst=20"]))
+    };
+    // They are due at the start, and read a moment later.
+    let late = (0..30).map(|line| (Tick(3 * MILLI), Ok(job(line, None, 1))));
+    let (summary, _) = run(rules, late);
+    assert_eq!((summary.counts.ok, summary.counts.failed), (20, 10));
 }
 
 // Oversized jobs.
