@@ -12,8 +12,11 @@ use shaper::job::{Job, Origin, Place, Target, Units, UnitsFrom};
 use shaper::limit::Spec;
 use shaper::units::Tick;
 
-/// Decisions in one sample.
+/// Jobs in one sample.
 const MANY: u64 = 1000;
+
+/// Decisions in one sample, and jobs that wait behind them: what a run of twenty slots holds.
+const FEW: u64 = 40;
 
 /// Between two grants at 1000/s.
 const STEP: u64 = 1_000_000;
@@ -76,12 +79,26 @@ fn engine(limits: &[&str], jobs: u64, keys: u64) -> Engine {
     engine
 }
 
+/// An engine in the middle of a run: many jobs are done, and so many wait.
+fn running(limits: &[&str], waiting: u64) -> Engine {
+    let mut engine = engine(limits, 0, 1);
+    live(&mut engine, jobs_of(MANY, 1), 0);
+    for nth in 0..waiting {
+        let line = Box::new(Ok(job(nth, 1)));
+        engine.tell(NOW, Event::Read(line, NOW), &mut Vec::new());
+    }
+    engine
+}
+
+/// The moment at which [`running`] is.
+const NOW: Tick = Tick(MANY * STEP);
+
 /// A grant a millisecond, nothing else happens.
-fn grants(engine: &mut Engine, from: u64) -> usize {
+fn grants(engine: &mut Engine) -> usize {
     let mut granted = 0;
     let mut actions = Vec::with_capacity(4);
-    for nth in 1..=MANY {
-        engine.decide(Tick(from + nth * STEP), &mut actions);
+    for nth in 1..=FEW {
+        engine.decide(Tick(NOW.0 + nth * STEP), &mut actions);
         granted += sent(&actions);
         actions.clear();
     }
@@ -96,27 +113,27 @@ fn sent(actions: &[Action]) -> usize {
 /// One decision that grants a job, over so many of the stacked limits.
 #[divan::bench(args = [0, 1, 4])]
 fn grants_one_job_over_limits(bencher: Bencher, limits: usize) {
-    let few = if limits == 0 { MANY } else { 2 * MANY };
+    let few = if limits == 0 { FEW } else { 2 * FEW };
     bencher
-        .counter(ItemsCount::new(MANY))
-        .with_inputs(|| engine(&STACK[..limits], few, 1))
-        .bench_local_refs(|engine| black_box(grants(engine, 0)));
+        .counter(ItemsCount::new(FEW))
+        .with_inputs(|| running(&STACK[..limits], few))
+        .bench_local_refs(|engine| black_box(grants(engine)));
 }
 
 /// One decision that finds the head held by the last of four limits.
 #[divan::bench]
 fn finds_the_head_held_by_four_limits(bencher: Bencher) {
     bencher
-        .counter(ItemsCount::new(MANY))
+        .counter(ItemsCount::new(FEW))
         .with_inputs(|| {
-            let mut engine = engine(&STACK, 2 * MANY, 1);
-            engine.decide(Tick(STEP), &mut Vec::new());
+            let mut engine = running(&STACK, 2 * FEW);
+            engine.decide(Tick(NOW.0 + STEP), &mut Vec::new());
             engine
         })
         .bench_local_refs(|engine| {
             let mut actions = Vec::new();
-            for nth in 1..=MANY {
-                black_box(engine.decide(Tick(STEP + nth), &mut actions));
+            for nth in 1..=FEW {
+                black_box(engine.decide(Tick(NOW.0 + STEP + nth), &mut actions));
             }
             assert_eq!(sent(&actions), 0);
         });

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::Engine;
 use crate::metrics::Latencies;
+use crate::units::Tick;
 
 /// Less jitter than this is not believed.
 const LEAST: Duration = Duration::from_millis(5);
@@ -49,6 +50,8 @@ impl Engine {
     pub(super) fn measure_guard(&mut self) {
         if let Some(guard) = self.travel.as_mut().and_then(Travel::changed) {
             self.gate.keep_guard(guard);
+            // Who is parked until a window opens may go earlier now.
+            self.lanes.reopen_due(Tick(u64::MAX));
         }
     }
 }

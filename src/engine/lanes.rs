@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 
+use super::heads::Heads;
 use super::keyed::StateId;
 use super::talk::Ticket;
 use crate::job::{Job, Keys, Origin};
@@ -16,6 +17,17 @@ use crate::units::Tick;
 /// Number of a lane, for as long as it has members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LaneId(u32);
+
+impl LaneId {
+    /// The lowest number.
+    #[cfg(test)]
+    pub(super) const FIRST: Self = Self(0);
+
+    /// The next number, of a lane or not.
+    pub(super) fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
 
 /// Why a lane rests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,9 +109,6 @@ impl Lane {
     }
 }
 
-/// Heads by age.
-type ByAge = BTreeSet<(u64, LaneId)>;
-
 /// All lanes that have members or rest.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
@@ -107,15 +116,15 @@ pub(super) struct Lanes {
     free: Vec<LaneId>,
     by_name: HashMap<Origin, HashMap<Keys, LaneId>>,
     /// Lanes that nothing of their own holds back.
-    open: ByAge,
+    open: Heads,
     /// Those of them whose head pays not all.
-    frugal: ByAge,
+    frugal: Heads,
     /// Lanes that are parked and do not rest.
-    parked: ByAge,
+    parked: Heads,
     /// Parked lanes by the moment until which they are.
     timers: BTreeSet<(Tick, LaneId)>,
     /// Who waits for a state that only some lanes share.
-    lines: HashMap<StateId, ByAge>,
+    lines: HashMap<StateId, Heads>,
     /// Lanes that rest, by the end of it; an entry may be out of date.
     resting: BinaryHeap<Reverse<(Tick, LaneId)>>,
     /// Origins that cannot be reached until then.
@@ -285,8 +294,8 @@ impl Lanes {
 
     /// The oldest head that waits in the line of `state`.
     pub(super) fn first_in_line(&self, state: StateId) -> Option<u64> {
-        let first = self.lines.get(&state).and_then(BTreeSet::first);
-        first.map(|(seq, _)| *seq)
+        let first = self.lines.get(&state).and_then(Heads::first);
+        first.map(|(seq, _)| seq)
     }
 
     /// Takes a lane whose head is `head` out of every set.
@@ -296,21 +305,21 @@ impl Lanes {
         let at = (head.seq, id);
         match (lane.paused, lane.parked) {
             (None, None) => {
-                self.open.remove(&at);
+                self.open.remove(at);
                 if head.pays == Pays::NotAll {
-                    self.frugal.remove(&at);
+                    self.frugal.remove(at);
                 }
             }
             (Some(_), None) => {}
             (paused, Some(parked)) => {
                 if paused.is_none() {
-                    self.parked.remove(&at);
+                    self.parked.remove(at);
                 }
                 if let Some(until) = parked.until {
                     self.timers.remove(&(until, id));
                 }
                 if let Some(line) = self.lines.get_mut(&parked.line) {
-                    line.remove(&at);
+                    line.remove(at);
                     if line.is_empty() {
                         self.lines.remove(&parked.line);
                     }
@@ -347,7 +356,7 @@ impl Lanes {
         self.unset(id, head);
         let line = self.lines.entry(parked.line).or_default();
         line.insert((seq, id));
-        if line.first() != Some(&(seq, id)) {
+        if line.first() != Some((seq, id)) {
             parked.until = None;
         }
         if let Some(until) = parked.until {
@@ -371,7 +380,7 @@ impl Lanes {
 
     /// The first in the line of `state`, if there is one, is looked at again.
     fn reopen_first(&mut self, state: StateId) {
-        if let Some(&(_, id)) = self.lines.get(&state).and_then(BTreeSet::first) {
+        if let Some((_, id)) = self.lines.get(&state).and_then(Heads::first) {
             self.reopen(id);
         }
     }
@@ -498,17 +507,17 @@ impl Lanes {
 
     /// The oldest head younger than `after` of the lanes that nothing of their own holds back.
     pub(super) fn next_open(&self, after: Option<(u64, LaneId)>) -> Option<(u64, LaneId)> {
-        next_of(&self.open, after)
+        self.open.next(after)
     }
 
     /// The same among the heads that pay not all.
     pub(super) fn next_frugal(&self, after: Option<(u64, LaneId)>) -> Option<(u64, LaneId)> {
-        next_of(&self.frugal, after)
+        self.frugal.next(after)
     }
 
     /// The oldest head that is parked, and what it waits for.
     pub(super) fn oldest_parked(&self) -> Option<(u64, Parked)> {
-        let &(seq, id) = self.parked.first()?;
+        let (seq, id) = self.parked.first()?;
         Some((seq, self.lane(id).parked?))
     }
 
@@ -556,13 +565,6 @@ pub(super) struct Woken {
     pub(super) forgotten: Option<Arc<[StateId]>>,
 }
 
-fn next_of(heads: &ByAge, after: Option<(u64, LaneId)>) -> Option<(u64, LaneId)> {
-    match after {
-        None => heads.first().copied(),
-        Some((seq, id)) => heads.range((seq, LaneId(id.0 + 1))..).next().copied(),
-    }
-}
-
 #[cfg(test)]
 impl Lanes {
     /// Jobs that wait, and those in open lanes, counted one by one.
@@ -575,7 +577,7 @@ impl Lanes {
         assert_eq!(self.parked.len(), parked().count(), "parked heads");
         let timed = parked().filter(|lane| lane.parked.is_some_and(|own| own.until.is_some()));
         assert_eq!(self.timers.len(), timed.count(), "timers");
-        let lined: usize = self.lines.values().map(BTreeSet::len).sum();
+        let lined: usize = self.lines.values().map(Heads::len).sum();
         assert_eq!(lined, parked().count(), "who stands in a line");
         (lanes().map(Lane::len).sum(), open.map(Lane::len).sum())
     }

@@ -8,6 +8,7 @@ mod admission;
 mod audit;
 mod gate;
 mod guard;
+mod heads;
 mod held;
 mod hold;
 mod keyed;
