@@ -181,7 +181,7 @@ proptest! {
                 let kept = match proved.verdict {
                     Verdict::Kept => true,
                     Verdict::ByAnswers(_) => proved.limit.counts.is_units(),
-                    Verdict::IfClocksAgree | Verdict::Exceeded(_) => false,
+                    Verdict::IfClocksAgree | Verdict::Exceeded(_) | Verdict::ByOversized(_) => false,
                 };
                 prop_assert!(kept, "{}: {:?}", how, proved);
             }

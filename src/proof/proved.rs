@@ -73,6 +73,8 @@ pub enum Verdict {
     IfClocksAgree,
     /// By what was reserved it was kept; answers used so much more than they had reserved.
     ByAnswers(u128),
+    /// By so much, and there was a send that costs more than the limit ever holds: it was let through.
+    ByOversized(u128),
     /// By so much.
     Exceeded(u128),
 }
@@ -82,7 +84,9 @@ impl Verdict {
     pub fn is_kept(self) -> bool {
         match self {
             Self::Kept => true,
-            Self::IfClocksAgree | Self::ByAnswers(_) | Self::Exceeded(_) => false,
+            Self::IfClocksAgree | Self::ByAnswers(_) | Self::ByOversized(_) | Self::Exceeded(_) => {
+                false
+            }
         }
     }
 }

@@ -225,6 +225,8 @@ mod tests {
         assert_eq!((found.most.sum, found.used), (70, 140));
         let exceeded = [units(0, 60, 130), units(3, 60, 60)];
         assert_eq!(verdict(limit, none, &exceeded), Verdict::Exceeded(20));
+        let oversized = [units(0, 150, 150)];
+        assert_eq!(verdict(limit, none, &oversized), Verdict::ByOversized(50));
     }
 
     #[test]

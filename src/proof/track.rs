@@ -49,6 +49,8 @@ pub(super) struct Track {
     promised: Tally,
     /// Of limits on units.
     used: Option<Tally>,
+    /// The most that one send weighed.
+    heaviest: u64,
 }
 
 /// How the state of a limit is made.
@@ -203,6 +205,7 @@ impl Track {
             key,
             promised: Tally::default(),
             used: limit.counts.is_units().then(Tally::default),
+            heaviest: 0,
         }
     }
 
@@ -235,7 +238,9 @@ impl Track {
             Leaves::Send => event.sent,
             Leaves::Reply => event.answered,
         };
-        for (tally, weight, shape) in self.tallies(event.weight(self.limit.counts)) {
+        let weight = event.weight(self.limit.counts);
+        self.heaviest = self.heaviest.max(weight.promised);
+        for (tally, weight, shape) in self.tallies(weight) {
             tally.sent(key, event.sent_mark(), left.0, weight, shape);
         }
     }
@@ -270,6 +275,7 @@ impl Track {
         let verdict = match (over, by_answers) {
             (0, 0) => Verdict::Kept,
             (0, more) => Verdict::ByAnswers(more),
+            (more, _) if self.heaviest > self.limit.burst.get() => Verdict::ByOversized(more),
             (more, _) => Verdict::Exceeded(more),
         };
         let span = told(&self.limit);

@@ -27,6 +27,7 @@ pub(super) fn limits(proven: &Proven, place: &dyn Fn(Mark) -> Value) -> Vec<Valu
             Verdict::Kept => ("kept", 0),
             Verdict::IfClocksAgree => ("kept_if_clocks_agree", 0),
             Verdict::ByAnswers(over) => ("exceeded_by_answers", over),
+            Verdict::ByOversized(over) => ("exceeded_by_oversized", over),
             Verdict::Exceeded(over) => ("exceeded", over),
         };
         json!({
@@ -100,6 +101,9 @@ pub(super) fn verdict(proved: &Proved) -> String {
         Verdict::IfClocksAgree => "NOT PROVED: kept only if the clocks agree".to_owned(),
         Verdict::ByAnswers(over) => {
             format!("EXCEEDED by answers that used more than they reserved: {over}{unit}")
+        }
+        Verdict::ByOversized(over) => {
+            format!("EXCEEDED by {over}{unit}, by a job larger than it ever holds")
         }
         Verdict::Exceeded(over) => format!("EXCEEDED by {over}{unit}"),
     }

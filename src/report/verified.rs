@@ -180,7 +180,10 @@ impl Verified {
         let (most, unit) = (&proved.most, unit(proved.limit.counts));
         let span = exact(match proved.verdict {
             Verdict::IfClocksAgree => proved.span + self.skew,
-            Verdict::Kept | Verdict::ByAnswers(_) | Verdict::Exceeded(_) => proved.span,
+            Verdict::Kept
+            | Verdict::ByAnswers(_)
+            | Verdict::ByOversized(_)
+            | Verdict::Exceeded(_) => proved.span,
         });
         let mut text = match proved.limit.leaves {
             Leaves::Send => format!("{}{unit} in any {span} at most", most.sum),
