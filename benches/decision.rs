@@ -1,4 +1,6 @@
-//! What one decision of the engine costs, with limits stacked, jobs waiting, and very many lanes.
+//! What one decision of the engine costs, with limits stacked, jobs waiting, and very many lanes:
+//! `cargo bench --bench decision`. Divide a median by the items of its sample: 40 decisions or 1000 jobs. Promise:
+//! to find the head held by four limits takes under 200 ns.
 
 #![allow(missing_docs)]
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use http::StatusCode;
 use shaper::clock::Clock;
 use shaper::drive::simulated::{self, Line, Seen, Simulation};
-use shaper::engine::{End, Engine, Event, Grant, Rules};
+use shaper::engine::{End, Grant, Rules};
 use shaper::job::{Job, Origin, Place, Target, Units, UnitsFrom};
 use shaper::limit::Spec;
 use shaper::outcome::{Failure, Reply};
@@ -18,21 +18,8 @@ use shaper::units::{Cost, Tick};
 /// Jobs of a run.
 const JOBS: u64 = 1_000_000;
 
-/// Decisions of one kind: as many as a run holds jobs.
-const DECISIONS: u64 = 10_000;
-
 /// An odd number: the middle one is printed.
 const ROUNDS: usize = 3;
-
-/// Slots and three limits, one of each kind, none of which 10 000 jobs within 10 ms can fill.
-const ROOMY: [&str; 3] = [
-    "1000000/s name=qps",
-    "tokens 1000000000000/m name=tpm",
-    "1000000/10s window",
-];
-
-/// The same, but all of them hold the second job for a second or more.
-const TIGHT: [&str; 3] = ["1/s name=qps", "tokens 100/m name=tpm", "1/10s window"];
 
 fn main() {
     run("no limit", None, &[]);
@@ -46,8 +33,6 @@ fn main() {
             "3000/10s window",
         ],
     );
-    granting();
-    waiting();
 }
 
 fn run(name: &str, slots: Option<Cost>, limits: &[&str]) {
@@ -69,49 +54,6 @@ fn run(name: &str, slots: Option<Cost>, limits: &[&str]) {
     #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
     let rate = JOBS as f64 / seconds;
     println!("{JOBS} jobs, {name}: {seconds:.2} s, {rate:.0} jobs/s");
-}
-
-/// Each decision lets one job go: they fit one microsecond apart.
-fn granting() {
-    each("a decision over four limits that grants", || {
-        let mut engine = Engine::new(rules(Cost::new(JOBS), &ROOMY));
-        let mut actions = Vec::new();
-        for (at, line) in lines(DECISIONS) {
-            engine.tell(at, Event::Read(Box::new(line), at), &mut actions);
-        }
-        let clock = Clock::start();
-        for nth in 0..DECISIONS {
-            actions.clear();
-            engine.decide(Tick(nth * 1_000), &mut actions);
-            assert_eq!(actions.len(), 1, "one job goes at {nth} us");
-        }
-        seconds(&clock)
-    });
-}
-
-/// No decision lets the oldest job go.
-fn waiting() {
-    each("a decision over four limits that waits", || {
-        let mut engine = Engine::new(rules(Cost::new(20), &TIGHT));
-        let mut actions = Vec::new();
-        for (at, line) in lines(1_000) {
-            engine.tell(at, Event::Read(Box::new(line), at), &mut actions);
-        }
-        engine.decide(Tick::ZERO, &mut actions);
-        let clock = Clock::start();
-        for nth in 1..=DECISIONS {
-            actions.clear();
-            engine.decide(Tick(nth), &mut actions);
-            assert!(actions.is_empty(), "no job goes at {nth} ns");
-        }
-        seconds(&clock)
-    });
-}
-
-fn each(name: &str, round: impl FnMut() -> f64) {
-    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-    let nanos = median(round) * 1e9 / DECISIONS as f64;
-    println!("{name}: {nanos:.0} ns");
 }
 
 fn median(round: impl FnMut() -> f64) -> f64 {

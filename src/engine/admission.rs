@@ -1,8 +1,9 @@
 //! Admission: who may go now, oldest first, so that nobody younger makes an older one wait. Floor 3: rules.
 
+use super::heads::LaneId;
 use super::held::{Held, Phase};
 use super::keyed::StateId;
-use super::lanes::{LaneId, Parked, Rest};
+use super::lanes::{Parked, Rest};
 use super::obstacle::{Elder, Obstacle, Stops, Until};
 use super::talk::Ticket;
 use super::{Action, Engine, HAS_WORK};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::heads::LaneId;
 use super::keyed::StateId;
-use super::lanes::LaneId;
 use super::obstacle::{Elder, Obstacle, Stops, Until};
 use super::{Engine, Job, Ticket};
 use crate::units::Tick;

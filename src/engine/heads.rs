@@ -2,7 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::lanes::LaneId;
+/// Number of a lane, for as long as it has members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LaneId(pub(super) u32);
+
+impl LaneId {
+    /// The lowest number.
+    pub(super) const FIRST: Self = Self(0);
+
+    /// The next number, of a lane or not.
+    fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
 
 /// A head: the position of its job in the input, and its lane.
 pub(super) type Head = (u64, LaneId);

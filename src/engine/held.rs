@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::gate::Holds;
-use super::lanes::LaneId;
+use super::heads::LaneId;
 use super::talk::Ticket;
 use crate::job::Job;
 use crate::metrics::Owner;

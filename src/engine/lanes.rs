@@ -7,27 +7,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::heads::Heads;
+use super::heads::{Heads, LaneId};
 use super::keyed::StateId;
 use super::talk::Ticket;
 use crate::job::{Job, Keys, Origin};
 use crate::metrics::Owner;
 use crate::units::Tick;
-
-/// Number of a lane, for as long as it has members.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct LaneId(u32);
-
-impl LaneId {
-    /// The lowest number.
-    #[cfg(test)]
-    pub(super) const FIRST: Self = Self(0);
-
-    /// The next number, of a lane or not.
-    pub(super) fn next(self) -> Self {
-        Self(self.0 + 1)
-    }
-}
 
 /// Why a lane rests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -502,7 +487,7 @@ impl Lanes {
 
     /// Parked lanes that may go before `horizon`, and from when on.
     pub(super) fn parked_until(&self, horizon: Tick) -> impl Iterator<Item = (Tick, LaneId)> + '_ {
-        self.timers.range(..(horizon, LaneId(0))).copied()
+        self.timers.range(..(horizon, LaneId::FIRST)).copied()
     }
 
     /// The oldest head younger than `after` of the lanes that nothing of their own holds back.

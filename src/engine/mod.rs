@@ -31,8 +31,9 @@ use std::time::Duration;
 
 use gate::{Gate, Holds};
 use guard::Travel;
+use heads::LaneId;
 use held::{Phase, Roll, Work};
-use lanes::{Entry, Joins, LaneId, Lanes, Rest};
+use lanes::{Entry, Joins, Lanes, Rest};
 use lookahead::Load;
 pub use lookahead::LookAhead;
 use paid::Paid;

@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
+use super::heads::LaneId;
 use super::held::{Phase, Work};
 use super::keyed::StateId;
-use super::lanes::LaneId;
 use super::obstacle::Until;
 use super::rules::Arrivals;
 use super::talk::Ticket;

@@ -10,10 +10,12 @@ mod own;
 mod proved;
 mod prover;
 mod span;
+mod terms;
 mod track;
 
 pub use event::{Event, Mark};
 pub use order::Proof;
 pub use proved::{Grants, Minute, Most, Proved, Proven, Verdict};
-pub use prover::{Prover, Terms};
+pub use prover::Prover;
 pub use span::most_at_once;
+pub use terms::Terms;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::prover::Terms;
+use super::terms::Terms;
 use super::{Mark, Most};
 use crate::units::nanos;
 

@@ -3,25 +3,11 @@
 use std::time::Duration;
 
 use super::span::Span;
+use super::terms::Terms;
 use super::track::Track;
 use super::{Event, Minute, Proven};
 use crate::limit::{Counts, Spec, keys_of};
 use crate::units::nanos;
-
-/// What a proof allows for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Terms {
-    /// A grant may have been charged for up to so long before it.
-    pub slack: Duration,
-    /// Moments are told in multiples of this, rounded down. Stretches of a bucket may have been longer by
-    /// it. Windows need no allowance: what is a period apart is so after rounding, if the period is a
-    /// multiple; of any other period its whole multiples are taken.
-    pub rounding: Duration,
-    /// Events may have been closer together by this than their moments say.
-    pub skew: Duration,
-    /// The moment zero, since the Unix epoch.
-    pub epoch: Duration,
-}
 
 /// Finds the worst window of every limit. Memory: one period of each limit (of a bucket the span that is
 /// told for it, 1 s or 60 s), and one minute if units are counted; of a key only while there is
