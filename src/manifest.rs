@@ -80,8 +80,11 @@ pub struct Ended {
     pub counts: BTreeMap<String, u64>,
     /// Tries that were granted.
     pub tries: u64,
-    /// Tries that were sent.
+    /// Tries that were sent and have ended.
     pub sends: u64,
+    /// Tries that had not ended: they may have been sent.
+    #[serde(default)]
+    pub cut_off: u64,
 }
 
 /// A part of a run, from its start on.
@@ -248,6 +251,7 @@ impl Ended {
                 .collect(),
             counts: counted.map(|(name, count)| (name.to_owned(), count)).into(),
             tries: summary.tries,
+            cut_off: summary.cut_off,
             sends: summary.sends.count,
         }
     }

@@ -41,6 +41,15 @@ pub struct Needs {
     pub keys: Vec<String>,
 }
 
+/// Refuses what [`read`] would refuse before it reads.
+pub fn check(path: &Path) -> Result<(), Problem> {
+    regular(path).map(drop).map_err(|why| {
+        let mend = "name a file that `shaper run -o` has written";
+        let what = format!("cannot be read: {why}");
+        Problem::usage(what, mend).at(path.display().to_string())
+    })
+}
+
 /// Reads a file of results. A last line without its end that makes no sense was torn; any other such line
 /// is a problem, and so is one that does not tell what is needed.
 pub fn read(path: &Path, needs: &Needs) -> Result<Sends, Problem> {
@@ -64,7 +73,7 @@ pub fn read(path: &Path, needs: &Needs) -> Result<Sends, Problem> {
             Ok(row) => row
                 .add(number, needs, &mut names, &mut sends)
                 .map_err(|what| {
-                    let mend = "give limits that these results can tell about";
+                    let mend = "give limits that these results can tell about, or whole results";
                     Problem::usage(what, mend).at(format!("{shown}:{number}"))
                 })?,
             Err(_) if !line.ends_with(b"\n") => sends.torn = Some(number),

@@ -27,7 +27,7 @@ use crate::metrics::{Owner, Summary};
 use crate::mock::{self, Mock};
 use crate::progress::{Mode, Progress};
 use crate::report::text::{Glyphs, Paint};
-use crate::report::{Facts, Report, json, text};
+use crate::report::{Facts, Report, folded, json, text};
 use crate::retry::Policy;
 use crate::sink::{Existing, Form, Inputs, SinkSpec, Target, Tell};
 use crate::source::{self, Reader, Source, UnitsRule};
@@ -76,6 +76,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
         seed,
         transport: "reqwest".to_owned(),
         arrivals: args.waiting.arrivals,
+        refund: args.units.refund,
         end: end.clone(),
     };
     let told = Report::new(summary, setup, facts);
@@ -276,6 +277,9 @@ fn progress_mode(output: &OutputArgs) -> Mode {
     }
 }
 
+/// Columns of a limit at the start.
+const ROOM: usize = 84;
+
 /// The limits in force, the most that they let through, and where the results go.
 fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
     let mut limits = vec![setup.slots.map_or("slots unlimited".to_owned(), |slots| {
@@ -294,13 +298,14 @@ fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
         let name = setup.name_of(Owner::Limit(number));
         let each = limit.per.as_ref();
         let each = each.map_or(String::new(), |key| format!(", for each {key}"));
-        limits.push(format!(
+        let text = format!(
             "{name} ({}, {}{each}; {}, like {})",
             limit.rate.shown(),
             limit.promise_in_numbers(SLACK, unit),
             limit.kind.promise(),
             limit.kind.like(),
-        ));
+        );
+        limits.push(folded(&text, ROOM).join("\n              "));
     }
     let results = match target {
         Target::File(path) => format!("to {}", path.display()),

@@ -17,6 +17,9 @@ use crate::results::{self, Needs, Sends};
 use crate::units::Cost;
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
+    args.results
+        .iter()
+        .try_for_each(|path| results::check(path))?;
     once(&args.results)?;
     let given = args.limits.specs()?;
     let given_slots = args.limits.concurrency.limit().map(Cost::get);
@@ -219,7 +222,7 @@ fn facts(path: &std::path::Path, run: Option<&Manifest>, sends: &Sends) -> Facts
         Some(run) => match &run.ended {
             None => Unseen::CutOff(run.concurrency),
             Some(ended) if ended.sends < seen => Unseen::Beyond(seen - ended.sends),
-            Some(ended) => Unseen::Counted(ended.sends - seen),
+            Some(ended) => Unseen::Counted(ended.sends - seen + ended.cut_off),
         },
     };
     Facts {

@@ -152,7 +152,7 @@ impl Engine {
     }
 
     fn too_long(&self, at: Tick, since: Tick, owner: Option<Owner>) -> String {
-        let verb = if at > self.now {
+        let verb = if at > self.now || at <= since {
             "would wait"
         } else {
             "waited"

@@ -92,7 +92,7 @@ impl Kind {
     }
 
     /// Whether it fills up to a burst, and does not count in periods.
-    pub(super) fn has_burst(self) -> bool {
+    pub fn has_burst(self) -> bool {
         match self {
             Self::Bucket | Self::Leaky => true,
             Self::Window | Self::Counter | Self::Fixed => false,

@@ -313,6 +313,7 @@ impl Metrics {
             sends: self.sends,
             peak_in_flight: self.peak_in_flight,
             tries: self.tries,
+            cut_off: self.in_flight,
             retries: self.retries,
             pauses: self.pauses,
             unrepeated: self.unrepeated,

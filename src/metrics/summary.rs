@@ -24,6 +24,8 @@ pub struct Summary {
     pub peak_in_flight: u64,
     /// Tries granted.
     pub tries: u64,
+    /// Tries that were granted and had not ended when the run did: they may have been sent.
+    pub cut_off: u64,
     /// Tries after the first of a job.
     pub retries: u64,
     /// Pauses that a server asked for.

@@ -216,6 +216,23 @@ mod tests {
     }
 
     #[test]
+    fn periods_within_the_slack_allow_what_may_have_been_charged_in_it() {
+        let slack = Terms {
+            slack: Duration::from_millis(2),
+            ..Terms::default()
+        };
+        // Charged for the present and for one and two milliseconds ago.
+        let at_once = |count| vec![event(SECOND); count];
+        let limit = "4/1ms fixed anchor=first";
+        assert_eq!(verdict(limit, slack, &at_once(16)), Verdict::Kept);
+        assert_eq!(verdict(limit, slack, &at_once(17)), Verdict::Exceeded(1));
+        assert_eq!(
+            verdict(limit, Terms::default(), &at_once(9)),
+            Verdict::Exceeded(1)
+        );
+    }
+
+    #[test]
     fn each_key_has_its_own_window_and_the_worst_is_named() {
         let mut limit: Spec = "2/1s window".parse().unwrap();
         limit.per = Some(crate::limit::KeyBy::Host);

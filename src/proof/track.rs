@@ -22,20 +22,31 @@ enum Rule {
     Bucket,
     /// Grants: its count in each window from the epoch on.
     Own,
-    /// Grants: so much in any period less the slack, as where its windows begin is not recorded.
+    /// Grants: so much in any [`around`], as where its windows begin is not recorded.
     Around(u128),
 }
 
 impl Rule {
-    fn of(limit: &Spec) -> Self {
-        let count = u128::from(limit.rate.count.get());
+    fn of(limit: &Spec, slack: Duration) -> Self {
         match (limit.kind, limit.anchor) {
             (Kind::Bucket | Kind::Leaky, _) => Self::Bucket,
             (Kind::Window, _) => Self::Sends,
             (Kind::Fixed, Anchor::Epoch) => Self::Own,
-            (Kind::Fixed, Anchor::First) => Self::Around(2 * count),
-            (Kind::Counter, _) => Self::Around(2 * count - 1),
+            (Kind::Fixed, Anchor::First) | (Kind::Counter, _) => {
+                let charged = around(limit, slack).saturating_add(slack);
+                Self::Around(limit.most_in(charged, Duration::ZERO).into())
+            }
         }
+    }
+}
+
+/// A length of which all grants are charged within one period; a whole period where that is too short for
+/// the slack: they are then charged within that and the slack.
+fn around(limit: &Spec, slack: Duration) -> Duration {
+    let period = limit.rate.period;
+    match period.checked_sub(slack) {
+        Some(rest) if rest > slack => rest,
+        Some(_) | None => period,
     }
 }
 
@@ -61,7 +72,7 @@ struct Shape {
     period: u64,
     /// What the most is told for.
     span: u64,
-    /// Period less slack.
+    /// See [`around`].
     shorter: u64,
     terms: Terms,
 }
@@ -103,7 +114,7 @@ enum Charged {
 /// A span that is told for a bucket: 1 s, for slow ones 60 s.
 fn told(limit: &Spec) -> Duration {
     let minute = Duration::from_secs(60);
-    match Rule::of(limit) {
+    match Rule::of(limit, Duration::ZERO) {
         Rule::Bucket if limit.rate.period < minute => Duration::from_secs(1),
         Rule::Bucket => minute,
         Rule::Sends | Rule::Own | Rule::Around(_) => limit.rate.period,
@@ -118,9 +129,9 @@ impl Shape {
             step => span - span % step,
         };
         let (period, skew) = (nanos(limit.rate.period), nanos(terms.skew));
-        let shorter = period.saturating_sub(nanos(terms.slack)).max(1);
+        let shorter = nanos(around(limit, terms.slack));
         Self {
-            rule: Rule::of(limit),
+            rule: Rule::of(limit, terms.slack),
             count: limit.rate.count.get(),
             period,
             span: whole(nanos(told(limit))).saturating_add(skew),

@@ -44,6 +44,7 @@ pub fn json(report: &Report) -> Value {
             "since_due": by_verdict(&summary.since_due),
         },
         "tries": summary.tries,
+        "cut_off": summary.cut_off,
         "retries": summary.retries,
         "pauses": summary.pauses,
         "unrepeated": summary.unrepeated,

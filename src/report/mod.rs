@@ -13,7 +13,7 @@ pub mod verified;
 
 pub use page::folded;
 
-use crate::engine::{Arrivals, End};
+use crate::engine::{Arrivals, End, Refund};
 use crate::limit::{Leaves, Spec};
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::{Setup, Theory};
@@ -45,6 +45,8 @@ pub struct Facts {
     pub transport: String,
     /// When jobs were due.
     pub arrivals: Arrivals,
+    /// What became of units that were not used.
+    pub refund: Refund,
     /// Why the run was over.
     pub end: End,
 }

@@ -79,6 +79,9 @@ pub(super) fn line(name: &str, proved: &Proved) -> String {
     if proved.limit.leaves == Leaves::Reply {
         line.push_str(", at the server");
     }
+    if proved.verdict.is_kept() && most.sum > u128::from(promised) {
+        line.push_str(" as sent, kept as granted");
+    }
     if most.sends > 0 {
         let from = show_span(most.first.at.since(Tick::ZERO));
         let _ = write!(line, " (from +{from}{})", whose(most));

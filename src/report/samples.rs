@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::{Facts, Report};
-use crate::engine::{Arrivals, End};
+use crate::engine::{Arrivals, End, Refund};
 use crate::job::{BadLine, JobHash, Keys, Place};
 use crate::limit::{Counts, Spec};
 use crate::metrics::littles::Setup;
@@ -46,6 +46,7 @@ pub(super) fn facts() -> Facts {
         seed: 42,
         transport: "reqwest".to_owned(),
         arrivals: Arrivals::Closed,
+        refund: Refund::Unused,
         end: End::Finished,
     }
 }

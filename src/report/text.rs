@@ -7,7 +7,7 @@ pub use super::bars::Glyphs;
 pub use super::page::Paint;
 use super::page::{INDENT, Page, Tone};
 use super::{Report, proof};
-use crate::engine::{End, Signal};
+use crate::engine::{End, Refund, Signal};
 use crate::error::Exit;
 use crate::limit::Counts;
 use crate::metrics::{ByVerdict, LATE, Latencies, Owner, Part};
@@ -263,25 +263,7 @@ impl Page {
         let statuses = joined(&summary.statuses, "   ");
         let statuses = if statuses.is_empty() { dash } else { &statuses };
         self.section("STATUSES", statuses, Tone::Calm);
-        let units = summary.units;
-        if units.total != Spent::default() {
-            let mut text = spent(units.total);
-            if summary.untold > 0 {
-                let answers: u64 = summary.statuses.values().sum();
-                let untold = summary.untold;
-                let _ = write!(text, "; {untold} of {answers} answers told no usage");
-            }
-            for (counts, part, name) in [
-                (Counts::Input, units.input, "input"),
-                (Counts::Output, units.output, "output"),
-            ] {
-                let mut limits = report.setup.limits.iter();
-                if limits.any(|limit| limit.counts == counts) {
-                    let _ = write!(text, "; {name} {}", spent(part));
-                }
-            }
-            self.section("TOKENS", &text, Tone::Calm);
-        }
+        self.tokens(report);
         let sends = &summary.sends;
         let rate = match sends.rate() {
             Some(rate) => format!(
@@ -293,6 +275,32 @@ impl Page {
             None => format!("reached {dash}"),
         };
         self.section("RATE", &rate, Tone::Calm);
+    }
+
+    /// The estimate beside the truth.
+    fn tokens(&mut self, report: &Report) {
+        let (summary, refund) = (&report.summary, report.facts.refund);
+        let units = summary.units;
+        if units.total == Spent::default() {
+            return;
+        }
+        let mut text = spent(units.total, refund);
+        if summary.untold > 0 {
+            let answers: u64 = summary.statuses.values().sum();
+            let untold = summary.untold;
+            let _ = write!(text, "; {untold} of {answers} answers told no usage");
+        }
+        self.section("TOKENS", &text, Tone::Calm);
+        for (counts, part, name) in [
+            (Counts::Input, units.input, "input"),
+            (Counts::Output, units.output, "output"),
+        ] {
+            let mut limits = report.setup.limits.iter();
+            if limits.any(|limit| limit.counts == counts) {
+                let text = format!("{name} {}", spent(part, refund));
+                self.section("", &text, Tone::Calm);
+            }
+        }
     }
 
     fn circumstances(&mut self, report: &Report) {
@@ -358,12 +366,15 @@ fn ended(end: &End) -> Option<String> {
     })
 }
 
-/// `reserved 2000, used 400, given back 1600`: the estimate beside the truth.
-fn spent(units: Spent) -> String {
+/// `reserved 2000, used 400, given back 1600`.
+fn spent(units: Spent, refund: Refund) -> String {
     let Spent { reserved, used } = units;
     let rest = match reserved.checked_sub(used) {
         Some(0) => " as reserved".to_owned(),
-        Some(back) => format!(", given back {back}"),
+        Some(back) => match refund {
+            Refund::Unused => format!(", given back {back}"),
+            Refund::Never => ", nothing given back".to_owned(),
+        },
         None => format!(", {} more than reserved", used - reserved),
     };
     format!("reserved {reserved}, used {used}{rest}")

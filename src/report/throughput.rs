@@ -8,7 +8,7 @@ use super::page::{Page, Tone};
 use crate::limit::Counts;
 use crate::metrics::littles::Cause;
 use crate::metrics::{Owner, Part};
-use crate::units::{show_span, three_digits};
+use crate::units::{Cost, show_span, three_digits};
 
 impl Page {
     pub(super) fn throughput(&mut self, report: &Report) {
@@ -41,7 +41,14 @@ impl Page {
         });
         if let Some((number, rate)) = lowest.into_iter().next().filter(|_| observed.is_some()) {
             let name = report.setup.name_of(Owner::Limit(number));
-            shares.push(format!("{} of {name}", percent_of(stretch.rate, rate)));
+            let limit = &report.setup.limits[number];
+            let bursts = limit.kind.has_burst() && limit.burst > Cost::ONE;
+            let why = if stretch.rate > rate * 1.05 && bursts {
+                ", as its burst allows"
+            } else {
+                ""
+            };
+            shares.push(format!("{} of {name}{why}", percent_of(stretch.rate, rate)));
         }
         if !shares.is_empty() {
             let _ = write!(text, "     {}", shares.join(", "));

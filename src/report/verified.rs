@@ -275,9 +275,11 @@ impl Unseen {
     fn text(self) -> String {
         match self {
             Self::Counted(0) => "nothing, the run has counted as many sends".to_owned(),
-            Self::Counted(sends) => format!("{sends} more sends that the run has counted"),
+            Self::Counted(sends) => {
+                format!("{sends} more that the run has counted, or cut off in flight")
+            }
             Self::Beyond(sends) => {
-                format!("nothing; {sends} sends are not of the run that stands beside it")
+                format!("nothing; not of the run that stands beside it: {sends}")
             }
             Self::CutOff(Some(slots)) => format!(
                 "the run was cut off: up to {slots} in flight, and earlier tries of jobs that rested"

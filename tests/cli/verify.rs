@@ -310,6 +310,17 @@ fn what_cannot_be_read_is_told_with_its_place_and_exit_2() {
     let limit = ["--qps", "10"];
     for (text, words) in [
         ("", "out.jsonl: has no results"),
+        ("{\"", "out.jsonl: has no results"),
+        ("\0\0\0\0", "out.jsonl: has no results"),
+        ("{\"tries\":[{\"granted_us\":5}]}\n", "out.jsonl:1:"),
+        (
+            "{\"tries\":[{\"granted_us\":9,\"sent_us\":5}]}\n",
+            "sent_us is before granted_us",
+        ),
+        (
+            "{\"tries\":[{\"sent_us\":20000000000000000}]}\n",
+            "beyond the year 2554",
+        ),
         ("{\"url\":\"http://h/\"}\n", "out.jsonl:1:"),
         (&damaged, "out.jsonl:4:"),
     ] {
@@ -325,10 +336,73 @@ fn what_cannot_be_read_is_told_with_its_place_and_exit_2() {
         .exits(2)
         .says("directory");
     verify()
+        .args(["/dev/zero", "--qps", "1"])
+        .output()
+        .exits(2)
+        .says("no regular file");
+    verify()
         .args(["none.jsonl"])
         .output()
         .exits(2)
         .says("none.jsonl: cannot be read");
+}
+
+#[test]
+fn results_that_are_fewer_than_the_run_has_written_prove_nothing() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(5))
+        .args(["--qps", "100"])
+        .with_results()
+        .output();
+    done.exits(0);
+    let (results, run) = (
+        fs::read_to_string(done.path(OUT)).expect("it is text"),
+        fs::read_to_string(done.path(RUN)).expect("it is text"),
+    );
+    let cut: String = results.split_inclusive('\n').take(2).collect();
+    let fewer = verify().jobs(OUT, cut).file(RUN, &run).output();
+    fewer.exits(2).says("has 2 results, the run has written 5");
+    let unsent: String = (0..5)
+        .map(|seq| line(seq, 1_700_000_000_000_000 + seq))
+        .collect();
+    let unsent = unsent.replace("\"sent_us\":1700", "\"sent_us\":null,\"was\":1700");
+    let fewer = verify().jobs(OUT, unsent).file(RUN, &run).output();
+    fewer.exits(2).says("tells 0 sends, the run has counted 5");
+}
+
+#[test]
+fn tries_that_a_second_ctrl_c_cut_off_are_told_as_not_seen() {
+    let gate = Gate::default();
+    let server = Server::answering(move |ask| {
+        let step = Step::ok();
+        if ask.nth < 2 {
+            step
+        } else {
+            step.behind(&gate)
+        }
+    });
+    let mut running = Shaper::run()
+        .jobs("jobs.urls", server.list(5))
+        .args(["--limit", "100/1s window", "-c", "3"])
+        .with_results()
+        .start();
+    running.until("all are there", || server.requests().len() == 5);
+    running.signal(Signal::INT);
+    running.until_it_says("3 in flight");
+    running.signal(Signal::INT);
+    let done = running.wait();
+    done.exits(130);
+    assert_eq!(manifest(&done)["ended"]["cut_off"], 3);
+    let verified = verify()
+        .jobs(OUT, fs::read(done.path(OUT)).expect("it is there"))
+        .file(RUN, fs::read(done.path(RUN)).expect("it is there"))
+        .output();
+    verified.exits(0);
+    shows(
+        &verified,
+        &["3 more that the run has counted, or cut off in flight"],
+    );
 }
 
 #[test]

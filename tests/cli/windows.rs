@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::program::Shaper;
-use crate::support::server::{Server, Step};
+use crate::support::server::{Gate, Server, Step};
 use crate::support::{Busy, bucket_holds, moments, most_in_any, statuses};
 
 /// When a try was sent, when the head of its answer came, and what it cost.
@@ -193,4 +194,35 @@ fn a_server_as_strict_as_the_window_refuses_none_on_a_busy_machine() {
     done.exits(0);
     let report = done.report();
     assert_eq!(report["statuses"].to_string(), r#"{"200":600}"#, "{done}");
+}
+
+#[test]
+fn windows_of_a_millisecond_and_less_neither_hang_nor_keep_a_signal_from_being_heard() {
+    for limit in [
+        "10/1ms window guard=0s",
+        "1/1us window",
+        "5/1ms window at=reply",
+        "5/1ms window-counter",
+    ] {
+        let server = Server::start([Step::ok()]);
+        let done = Shaper::run()
+            .jobs("jobs.urls", server.list(40))
+            .args(["--limit", limit, "-c", "10"])
+            .with_results()
+            .output();
+        done.exits(0);
+        assert_eq!(server.requests().len(), 40, "{limit}");
+        let gate = Gate::default();
+        let server = Server::start([Step::ok().behind(&gate)]);
+        let mut running = Shaper::run()
+            .jobs("jobs.urls", server.list(4))
+            .args(["--limit", limit, "-c", "2"])
+            .with_results()
+            .start();
+        running.until("the first request", || !server.requests().is_empty());
+        running.signal(Signal::INT);
+        running.until_it_says("Ctrl-C again to stop now");
+        running.signal(Signal::INT);
+        running.wait().exits(130);
+    }
 }
