@@ -228,16 +228,24 @@ pub fn parse_span(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A period as it stands after the slash of a rate: `s`, `m`, `250ms`.
+/// A period as it stands after the slash of a rate, in the largest unit that it is whole in: `s`,
+/// `90s`, `250ms`, `31d`. What it writes, [`Rate`] reads.
 pub fn show_period(period: Duration) -> String {
-    let text = humantime::format_duration(period)
-        .to_string()
-        .replace(' ', "");
-    match text.as_str() {
-        "1s" => "s".to_owned(),
-        "1m" => "m".to_owned(),
-        "1h" => "h".to_owned(),
-        _ => text,
+    const UNITS: [(&str, u128); 7] = [
+        ("d", 86_400_000_000_000),
+        ("h", 3_600_000_000_000),
+        ("m", 60_000_000_000),
+        ("s", 1_000_000_000),
+        ("ms", 1_000_000),
+        ("us", 1_000),
+        ("ns", 1),
+    ];
+    let nanos = period.as_nanos();
+    let whole = |&(_, unit): &(&str, u128)| nanos >= unit && nanos.is_multiple_of(unit);
+    match UNITS.into_iter().find(whole) {
+        Some((name, unit)) if nanos == unit => name.to_owned(),
+        Some((name, unit)) => format!("{}{name}", nanos / unit),
+        None => "0s".to_owned(),
     }
 }
 
@@ -319,6 +327,29 @@ mod tests {
         assert_eq!(rate("1e3/s"), (1000, second));
         assert_eq!(rate("1.5k/s"), (1500, second));
         assert_eq!(rate("1/30d"), (1, Duration::from_secs(30 * 86_400)));
+    }
+
+    #[test]
+    fn a_rate_written_by_us_is_read_back_as_it_was() {
+        let day = Duration::from_secs(86_400);
+        for period in [
+            Duration::from_nanos(1),
+            Duration::from_nanos(1_500),
+            Duration::from_micros(1),
+            Duration::from_millis(250),
+            Duration::from_secs(90),
+            Duration::from_secs(5400),
+            day,
+            31 * day,
+            400 * day + Duration::from_nanos(1),
+            Duration::from_nanos(u64::MAX),
+        ] {
+            let written = Rate::new(7, period).unwrap().to_string();
+            assert_eq!(rate(&written), (7, period), "{written}");
+        }
+        assert_eq!(show_period(Duration::from_secs(60)), "m");
+        assert_eq!(show_period(Duration::from_secs(90)), "90s");
+        assert_eq!(show_period(31 * day), "31d");
     }
 
     #[test]
