@@ -228,24 +228,32 @@ pub fn parse_span(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A period as it stands after the slash of a rate, in the largest unit that it is whole in: `s`,
-/// `90s`, `250ms`, `31d`. What it writes, [`Rate`] reads.
-pub fn show_period(period: Duration) -> String {
-    const UNITS: [(&str, u128); 7] = [
-        ("d", 86_400_000_000_000),
-        ("h", 3_600_000_000_000),
-        ("m", 60_000_000_000),
-        ("s", 1_000_000_000),
-        ("ms", 1_000_000),
-        ("us", 1_000),
-        ("ns", 1),
+/// A span in one unit that holds it exactly, so that it can be read again: `90s`, `250ms`, `1h`.
+pub fn exact_span(span: Duration) -> String {
+    let nanos = span.as_nanos();
+    if nanos == 0 {
+        return "0s".to_owned();
+    }
+    let units = [
+        (3_600_000_000_000, "h"),
+        (60_000_000_000, "m"),
+        (1_000_000_000, "s"),
+        (1_000_000, "ms"),
+        (1_000, "us"),
     ];
-    let nanos = period.as_nanos();
-    let whole = |&(_, unit): &(&str, u128)| nanos >= unit && nanos.is_multiple_of(unit);
-    match UNITS.into_iter().find(whole) {
-        Some((name, unit)) if nanos == unit => name.to_owned(),
-        Some((name, unit)) => format!("{}{name}", nanos / unit),
-        None => "0s".to_owned(),
+    let unit = units.iter().find(|(unit, _)| nanos.is_multiple_of(*unit));
+    let (unit, word) = unit.copied().unwrap_or((1, "ns"));
+    format!("{}{word}", nanos / unit)
+}
+
+/// A period as it stands after the slash of a rate, where the unit alone is one of it: `s`, `90s`, `250ms`.
+fn show_period(period: Duration) -> String {
+    let text = exact_span(period);
+    let unit = text.strip_prefix('1').unwrap_or(&text);
+    if unit.starts_with(|c: char| c.is_ascii_digit()) {
+        text
+    } else {
+        unit.to_owned()
     }
 }
 
@@ -349,7 +357,7 @@ mod tests {
         }
         assert_eq!(show_period(Duration::from_secs(60)), "m");
         assert_eq!(show_period(Duration::from_secs(90)), "90s");
-        assert_eq!(show_period(31 * day), "31d");
+        assert_eq!(show_period(31 * day), "744h");
     }
 
     #[test]

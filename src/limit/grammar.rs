@@ -4,9 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::spec::written;
 use super::{Anchor, Counts, KeyBy, Kind, Leaves, Spec};
-use crate::units::{Cost, Rate, parse_count, parse_duration};
+use crate::units::{Cost, Rate, exact_span, parse_count, parse_duration};
 
 /// The form that a limit is written in, for messages.
 pub const LIMIT_FORM: &str = "[requests|tokens|input-tokens|output-tokens] N/DUR \
@@ -44,7 +43,7 @@ impl fmt::Display for Spec {
             Anchor::First => out.write_str(" anchor=first")?,
         }
         if let Some(guard) = self.guard {
-            write!(out, " guard={}", written(guard))?;
+            write!(out, " guard={}", exact_span(guard))?;
         }
         if let Some(key) = &self.per {
             write!(out, " per={key}")?;
@@ -188,7 +187,7 @@ impl FromStr for Spec {
         let kind = words.kind.unwrap_or(Kind::Bucket);
         words.fit(kind).map_err(wrong)?;
         if words.guard.is_some_and(|guard| guard > rate.period) {
-            let period = written(rate.period);
+            let period = exact_span(rate.period);
             return Err(wrong(format!("`guard=` is at most the period, {period}")));
         }
         let usual = match (kind.has_burst(), counts) {

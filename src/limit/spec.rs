@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{KeyBy, Kind, Limit};
-use crate::units::{Cost, Rate};
+use crate::units::{Cost, Rate, exact_span};
 
 /// One limit: what it counts, how much of it, and by which rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,7 +191,7 @@ impl Spec {
         }
         let period = self.rate.period;
         let most = self.most_in(period, Duration::ZERO);
-        format!("at most {most} in any {}", written(period))
+        format!("at most {most} in any {}", exact_span(period))
     }
 }
 
@@ -203,28 +203,10 @@ impl Spec {
         let (span, shown) = match self.kind.has_burst() {
             true if self.rate.period < minute => (Duration::from_secs(1), "1 s".to_owned()),
             true => (minute, "60 s".to_owned()),
-            false => (self.rate.period, written(self.rate.period)),
+            false => (self.rate.period, exact_span(self.rate.period)),
         };
         format!("at most {}{unit} in any {shown}", self.most_in(span, slack))
     }
-}
-
-/// A span in one unit that holds it exactly, so that it can be read again.
-pub(super) fn written(span: Duration) -> String {
-    let nanos = span.as_nanos();
-    if nanos == 0 {
-        return "0s".to_owned();
-    }
-    let units = [
-        (3_600_000_000_000, "h"),
-        (60_000_000_000, "m"),
-        (1_000_000_000, "s"),
-        (1_000_000, "ms"),
-        (1_000, "us"),
-    ];
-    let unit = units.iter().find(|(unit, _)| nanos.is_multiple_of(*unit));
-    let (unit, word) = unit.copied().unwrap_or((1, "ns"));
-    format!("{}{word}", nanos / unit)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::units::{Cost, Rate, Tick, nanos, show_period, show_span};
+use crate::units::{Cost, Rate, Tick, exact_span, nanos, show_span};
 
 /// The numbers that all disciplines use.
 #[derive(Debug, Clone)]
@@ -112,12 +112,7 @@ impl Comparison {
             latency,
         } = &self.numbers;
         let (slots, jobs) = (slots.get(), jobs.get());
-        let period = show_period(rate.period);
-        let period = if period.starts_with(|c: char| c.is_ascii_digit()) {
-            period
-        } else {
-            format!("1{period}")
-        };
+        let period = exact_span(rate.period);
         let window = match period.as_str() {
             "1s" => "second".to_owned(),
             "1m" => "minute".to_owned(),
