@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use crate::limit::Spec;
 use crate::metrics::Part;
 use crate::report::Report;
 use crate::report::json::ended;
-use crate::units::Tick;
+use crate::units::{Tick, millis};
 
 /// Of a run: its rules from the start on, its figures when it is over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -261,11 +261,6 @@ impl Ended {
 pub fn host() -> String {
     let system = rustix::system::uname();
     system.nodename().to_str().unwrap_or_default().to_owned()
-}
-
-/// In milliseconds, rounded to the microsecond.
-fn millis(span: Duration) -> f64 {
-    (span.as_secs_f64() * 1e6).round() / 1e3
 }
 
 #[cfg(test)]

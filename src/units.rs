@@ -142,7 +142,8 @@ impl FromStr for Rate {
     }
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
+/// The greatest number that divides both.
+pub(crate) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
@@ -271,6 +272,11 @@ pub fn show_span(span: Duration) -> String {
     } else {
         humantime::format_duration(Duration::from_secs(span.as_secs())).to_string()
     }
+}
+
+/// In milliseconds, rounded to the microsecond.
+pub fn millis(span: Duration) -> f64 {
+    (span.as_secs_f64() * 1e6).round() / 1e3
 }
 
 /// A number with three digits that matter: `0.993`, `9.93`, `99.3`, `993`, `12345`.

@@ -1,7 +1,7 @@
 //! The scale that a bucket and its leaky twin measure on: units × period, nanoseconds × count. Floor 3: rules.
 
 use super::{Level, NeverFits, Ready};
-use crate::units::{Cost, Rate, Tick, nanos};
+use crate::units::{Cost, Rate, Tick, gcd, nanos};
 
 /// A rate and a capacity. Levels are whole numbers of 1 / period of a unit; below zero is debt.
 #[derive(Debug, Clone, Copy)]
@@ -106,12 +106,4 @@ pub(super) fn later(at: Tick, span: u128) -> Tick {
 /// Beyond 127 bits, which is a full bucket of 2^63 units of three centuries each, it stays there.
 fn product(one: u64, other: u64) -> i128 {
     i128::try_from(u128::from(one) * u128::from(other)).unwrap_or(i128::MAX)
-}
-
-fn gcd(one: u64, other: u64) -> u64 {
-    if other == 0 {
-        one
-    } else {
-        gcd(other, one % other)
-    }
 }

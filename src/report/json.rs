@@ -1,7 +1,6 @@
 //! The report for programs: one JSON object with stable keys. Floor 4: doors.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +11,7 @@ use crate::metrics::littles::Cause;
 use crate::metrics::{ByVerdict, Latencies, Owner, Part};
 use crate::outcome::Spent;
 use crate::proof::Mark;
-use crate::units::Tick;
+use crate::units::{Tick, millis};
 
 /// The report as one object. Times are in milliseconds, rates per second; what is not known, and what
 /// is no number, is `null`.
@@ -194,11 +193,6 @@ pub(crate) fn ended(end: &End) -> &'static str {
         End::Signalled(Signal::Interrupt) => "interrupted",
         End::Signalled(Signal::Terminate) => "terminated",
     }
-}
-
-/// In milliseconds, rounded to the microsecond.
-fn millis(span: Duration) -> f64 {
-    (span.as_secs_f64() * 1e6).round() / 1e3
 }
 
 /// A number that JSON can hold, with six decimals.
