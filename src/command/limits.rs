@@ -29,21 +29,15 @@ impl LimitArgs {
     }
 
     fn shorthand(&self) -> Result<Vec<Spec>, Problem> {
-        let minute = Duration::from_secs(60);
-        let per = |count: Option<&Bound<Cost>>, period, written: &str| {
-            bound(count).map(|count| Rate {
-                count: count.0,
-                period,
-                written: format!("{}{written}", count.get()),
-            })
-        };
+        let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
+        let per = |count: Option<&Bound<Cost>>, period| Rate::new(bound(count)?.get(), period);
         let requests = [
             ("qps", bound(self.qps.as_ref())),
-            ("rpm", per(self.rpm.as_ref(), minute, "/m")),
+            ("rpm", per(self.rpm.as_ref(), minute)),
         ];
         let units = [
-            ("tpm", per(self.tpm.as_ref(), minute, "/m")),
-            ("tps", per(self.tps.as_ref(), Duration::from_secs(1), "/s")),
+            ("tpm", per(self.tpm.as_ref(), minute)),
+            ("tps", per(self.tps.as_ref(), second)),
         ];
         if self.burst.is_some() && requests.iter().all(|(_, rate)| rate.is_none()) {
             return Err(Problem::usage(
