@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
 
 use crate::job::{BadLine, Job};
 use crate::units::Tick;
@@ -156,8 +157,8 @@ pub struct Try {
 /// What a job waited for, by name.
 pub type Waits = BTreeMap<Arc<str>, Duration>;
 
-/// Units as they were reserved and as they were charged in the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Units as they were reserved and as they were charged in the end; results tell them by these names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Spent {
     /// Before sending.
     pub reserved: u64,

@@ -140,22 +140,9 @@ struct Tokens {
     reserved: u64,
     used: u64,
     #[serde(default)]
-    input: Option<Part>,
+    input: Option<Spent>,
     #[serde(default)]
-    output: Option<Part>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-struct Part {
-    reserved: u64,
-    used: u64,
-}
-
-impl From<Part> for Spent {
-    fn from(part: Part) -> Self {
-        let Part { reserved, used } = part;
-        Self { reserved, used }
-    }
+    output: Option<Spent>,
 }
 
 impl Row<'_> {
@@ -212,8 +199,8 @@ impl Row<'_> {
                 reserved: tokens.reserved,
                 used: tokens.used,
             },
-            input: tokens.input.map(Spent::from).unwrap_or_default(),
-            output: tokens.output.map(Spent::from).unwrap_or_default(),
+            input: tokens.input.unwrap_or_default(),
+            output: tokens.output.unwrap_or_default(),
         }))
     }
 

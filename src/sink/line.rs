@@ -171,8 +171,8 @@ impl Form {
         Tokens {
             reserved: spent.total.reserved,
             used: spent.total.used,
-            input: input.map(Part::from),
-            output: output.map(Part::from),
+            input,
+            output,
         }
     }
 
@@ -244,22 +244,9 @@ struct Tokens {
     reserved: u64,
     used: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    input: Option<Part>,
+    input: Option<Spent>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<Part>,
-}
-
-#[derive(Serialize)]
-struct Part {
-    reserved: u64,
-    used: u64,
-}
-
-impl From<Spent> for Part {
-    fn from(spent: Spent) -> Self {
-        let Spent { reserved, used } = spent;
-        Self { reserved, used }
-    }
+    output: Option<Spent>,
 }
 
 /// Milliseconds with three decimals, rounded down; never NaN.
