@@ -1,23 +1,13 @@
 //! How limits are written: what is accepted is echoed, the rest is a usage error before anything is sent.
 
+use super::limits::RATES;
 use crate::support::program::{OUT, Shaper};
 use crate::support::server::{Server, Step};
 
 #[test]
 fn every_way_to_write_a_rate_is_understood_by_limit_too() {
-    let forms = [
-        ("10", "10/s"),
-        ("10/s", "10/s"),
-        ("600rpm", "10/s"),
-        ("600/m", "10/s"),
-        ("0.5/s", "0.5/s"),
-        ("1/2s", "0.5/s"),
-        ("1/h", "1/h"),
-        ("10/100ms", "100/s"),
-        ("1e3/s", "1000/s"),
-    ];
     let server = Server::start([Step::ok()]);
-    for (written, shown) in forms {
+    for (written, shown) in RATES {
         for kind in ["bucket", "leaky", "window", "window-counter", "fixed"] {
             let limit = format!("{written} {kind} name=mine");
             let done = Shaper::run()
@@ -29,7 +19,7 @@ fn every_way_to_write_a_rate_is_understood_by_limit_too() {
                 .says(&format!("--limit mine {written} ({shown}, at most "));
         }
     }
-    assert_eq!(server.requests().len(), forms.len() * 5);
+    assert_eq!(server.requests().len(), RATES.len() * 5);
 }
 
 #[test]

@@ -8,6 +8,19 @@ use crate::support::program::{OUT, Shaper};
 use crate::support::server::{Server, Step};
 use crate::support::{SLACK, message, moments, most_in_any, statuses};
 
+/// Every way to write a rate, and how the rate in force is shown.
+pub(super) const RATES: [(&str, &str); 9] = [
+    ("10", "10/s"),
+    ("10/s", "10/s"),
+    ("600rpm", "10/s"),
+    ("600/m", "10/s"),
+    ("0.5/s", "0.5/s"),
+    ("1/2s", "0.5/s"),
+    ("1/h", "1/h"),
+    ("10/100ms", "100/s"),
+    ("1e3/s", "1000/s"),
+];
+
 #[test]
 fn a_rate_is_for_the_whole_run_and_not_for_each_slot() {
     let server = Server::start([Step::ok().after(Duration::from_millis(200))]);
@@ -77,19 +90,8 @@ fn a_window_holds_in_every_window() {
 
 #[test]
 fn every_way_to_write_a_rate_is_understood_and_echoed() {
-    let forms = [
-        ("10", "10/s"),
-        ("10/s", "10/s"),
-        ("600rpm", "10/s"),
-        ("600/m", "10/s"),
-        ("0.5/s", "0.5/s"),
-        ("1/2s", "0.5/s"),
-        ("1/h", "1/h"),
-        ("10/100ms", "100/s"),
-        ("1e3/s", "1000/s"),
-    ];
     let server = Server::start([Step::ok()]);
-    for (written, shown) in forms {
+    for (written, shown) in RATES {
         let done = Shaper::run()
             .jobs("one.urls", server.list(1))
             .args(["--qps", written])
@@ -97,7 +99,7 @@ fn every_way_to_write_a_rate_is_understood_and_echoed() {
             .output();
         done.exits(0).says(shown);
     }
-    assert_eq!(server.requests().len(), forms.len());
+    assert_eq!(server.requests().len(), RATES.len());
 }
 
 #[test]
