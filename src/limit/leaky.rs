@@ -79,7 +79,8 @@ impl Limit for Leaky {
         Hold { at, cost, entry }
     }
 
-    /// What comes back counts as if it had never been taken. Usage above what was taken is owed down to minus the burst; what lies below is forgiven.
+    /// What comes back counts as if it had never been taken. Usage above what was taken is owed down to
+    /// minus the burst; what lies below is forgiven.
     fn settle(&mut self, hold: Hold, at: Tick, used: Used) {
         let taken = hold.cost.get();
         let used = used.of(taken);
