@@ -19,7 +19,7 @@ use super::{files, print, say, tell};
 use crate::client::{Client, ClientSpec, Via};
 use crate::clock::Clock;
 use crate::drive::live::{Live, Notes};
-use crate::engine::{End, LookAhead, Rules, Signal};
+use crate::engine::{End, LookAhead, Rules, Seam, Signal};
 use crate::error::{Exit, Problem};
 use crate::limit::{Counts, Guard, Kind, Leaves, Setting, Spec, keys_of};
 use crate::metrics::littles::Setup;
@@ -189,6 +189,7 @@ fn rules(args: &RunArgs, limits: Vec<Spec>, setting: Setting, seed: u64) -> Rule
             jobs: usize::try_from(args.waiting.lookahead.get()).unwrap_or(usize::MAX),
             ..LookAhead::default()
         },
+        seam: Seam::default(),
     }
 }
 

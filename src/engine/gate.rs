@@ -57,8 +57,7 @@ impl Gate {
         let per_host = rules
             .per_host
             .map(|most| Rule::slots(most, Owner::HostSlot, Scope::Origin));
-        let limits = rules.limits.iter().enumerate();
-        let limits = limits.map(|(number, spec)| Rule::limit(number, spec, &keys));
+        let limits = (0..rules.limits.len()).map(|number| Rule::limit(number, rules, &keys));
         let mut gate = Self {
             rules: slots.into_iter().chain(per_host).chain(limits).collect(),
             shared: Vec::new(),
@@ -70,7 +69,7 @@ impl Gate {
             guard: None,
         };
         for (rule, one) in gate.rules.iter().enumerate() {
-            let limit = || one.build(&gate.setting, gate.guard);
+            let limit = || one.build(&gate.setting, gate.guard, None);
             gate.shared.push(match one.scope {
                 Scope::All => Some(gate.states.shared(rule, limit())),
                 Scope::Origin | Scope::Key(_) => None,
@@ -95,7 +94,7 @@ impl Gate {
                 Scope::Origin => &job.origin.0,
                 Scope::Key(number) => job.keys.get(number).unwrap_or(&job.origin.0),
             };
-            states.of(rule, key, || one.build(setting, *guard))
+            states.of(rule, key, || one.build(setting, *guard, Some(key)))
         });
         each.collect()
     }

@@ -20,6 +20,7 @@ mod patience;
 mod rule;
 mod rules;
 mod schedule;
+mod seam;
 mod talk;
 #[cfg(test)]
 mod upheaval;
@@ -39,6 +40,7 @@ pub use lookahead::LookAhead;
 use paid::Paid;
 pub use rules::{Arrivals, Oversize, Refund, Rules};
 use schedule::Schedule;
+pub use seam::{Broken, Seam};
 pub use talk::{Action, End, Event, Grant, Signal, Ticket};
 
 use crate::error::Problem;
@@ -129,6 +131,10 @@ impl Engine {
         }
         match event {
             Event::Read(line, ready_at) => self.read(*line, ready_at, actions),
+            Event::DoneBefore(status, ready_at) => {
+                self.arrived(ready_at);
+                self.metrics.done_before(status);
+            }
             Event::InputEnded(how) => {
                 self.asked = 0;
                 self.input = Input::Ended(how);
@@ -221,11 +227,7 @@ impl Engine {
     // Read.
 
     fn read(&mut self, line: Result<Job, BadLine>, ready_at: Tick, actions: &mut Vec<Action>) {
-        let seq = self.next_seq;
-        self.next_seq += 1;
-        self.metrics.read();
-        self.asked = self.asked.saturating_sub(1);
-        self.schedule.read(ready_at);
+        let seq = self.arrived(ready_at);
         if self.signal.is_some() {
             return;
         }
@@ -261,6 +263,16 @@ impl Engine {
             self.watch(ticket);
         }
         self.joins(ticket, Joins::Fresh);
+    }
+
+    /// A line that was asked for is here: its position in the input.
+    fn arrived(&mut self, ready_at: Tick) -> u64 {
+        let seq = self.next_seq;
+        self.next_seq += 1;
+        self.metrics.read();
+        self.asked = self.asked.saturating_sub(1);
+        self.schedule.read(ready_at);
+        seq
     }
 
     /// A job waits in its lane.

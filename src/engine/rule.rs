@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use super::keyed::{Scope, StateId};
 use super::obstacle::Stops;
+use super::rules::Rules;
+use super::seam::Pasts;
 use crate::job::Job;
 use crate::limit::{Counts, Guard, KeyBy, Kind, Leaves, Limit, Setting, Slots, Spec};
 use crate::metrics::Owner;
@@ -74,7 +76,7 @@ impl From<Counts> for Charge {
 #[derive(Debug)]
 enum Build {
     Slots(Cost),
-    Limit(Box<Spec>),
+    Limit(Box<Spec>, Pasts),
 }
 
 #[derive(Debug)]
@@ -92,7 +94,7 @@ impl Rule {
     pub(super) fn leaves(&self) -> Leaves {
         match &self.build {
             Build::Slots(_) => Leaves::Send,
-            Build::Limit(spec) => spec.leaves,
+            Build::Limit(spec, _) => spec.leaves,
         }
     }
 
@@ -114,12 +116,17 @@ impl Rule {
         Some(self.charge.of(job)?.min(self.capacity))
     }
 
-    /// Its state as new, with the guard that was measured so far.
-    pub(super) fn build(&self, setting: &Setting, guard: Option<Duration>) -> Box<dyn Limit> {
+    /// Its state for a value of its key as the run meets it first, with the guard that was measured so far.
+    pub(super) fn build(
+        &self,
+        setting: &Setting,
+        guard: Option<Duration>,
+        key: Option<&Arc<str>>,
+    ) -> Box<dyn Limit> {
         match &self.build {
             Build::Slots(slots) => Box::new(Slots::new(*slots)),
-            Build::Limit(spec) => {
-                let mut limit = spec.build(setting);
+            Build::Limit(spec, pasts) => {
+                let mut limit = spec.go_on(setting, pasts.of(key));
                 if let Some(guard) = guard.and_then(|guard| self.measured(setting, guard)) {
                     limit.keep_guard(guard);
                 }
@@ -131,7 +138,7 @@ impl Rule {
     /// What this rule keeps of a measured guard; `None` for all but the windows that keep one.
     pub(super) fn measured(&self, setting: &Setting, guard: Duration) -> Option<Duration> {
         match &self.build {
-            Build::Limit(spec)
+            Build::Limit(spec, _)
                 if spec.kind == Kind::Window
                     && spec.leaves == Leaves::Send
                     && spec.guard.is_none()
@@ -139,7 +146,7 @@ impl Rule {
             {
                 Some(guard.min(spec.rate.period / 100))
             }
-            Build::Limit(_) | Build::Slots(_) => None,
+            Build::Limit(..) | Build::Slots(_) => None,
         }
     }
 
@@ -156,7 +163,8 @@ impl Rule {
     }
 
     /// The limit of this number; `keys` are those of the run.
-    pub(super) fn limit(number: usize, spec: &Spec, keys: &[KeyBy]) -> Self {
+    pub(super) fn limit(number: usize, rules: &Rules, keys: &[KeyBy]) -> Self {
+        let spec = &rules.limits[number];
         let key = spec.per.as_ref();
         let key = key.and_then(|key| keys.iter().position(|own| own == key));
         Self {
@@ -165,7 +173,10 @@ impl Rule {
             charge: spec.counts.into(),
             capacity: spec.burst,
             scope: key.map_or(Scope::All, Scope::Key),
-            build: Build::Limit(Box::new(spec.clone())),
+            build: Build::Limit(
+                Box::new(spec.clone()),
+                rules.seam.pasts(spec, key, rules.refund),
+            ),
         }
     }
 }

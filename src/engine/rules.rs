@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::LookAhead;
+use super::{LookAhead, Seam};
 use crate::limit::{Kind, Setting, Spec};
 use crate::retry::Policy;
 use crate::units::Cost;
@@ -36,6 +36,8 @@ pub struct Rules {
     pub timeout: Duration,
     /// How far the input is read.
     pub look_ahead: LookAhead,
+    /// Where the limits go on from.
+    pub seam: Seam,
 }
 
 /// What becomes of a job that costs more than a limit can ever hold.
@@ -120,6 +122,7 @@ impl Default for Rules {
             slack: Duration::ZERO,
             timeout: Duration::from_secs(30),
             look_ahead: LookAhead::default(),
+            seam: Seam::default(),
         }
     }
 }

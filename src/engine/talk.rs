@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::Problem;
 use crate::job::{BadLine, Job};
-use crate::outcome::{Failure, Head, Outcome, Reply};
+use crate::outcome::{Failure, Head, Outcome, Reply, Status};
 use crate::units::Tick;
 
 /// A job that the engine holds: from its [`Event::Read`] until its [`Event::Recorded`].
@@ -23,6 +23,8 @@ impl Ticket {
 pub enum Event {
     /// A line, good or bad, and the moment at which the input had it ready.
     Read(Box<Result<Job, BadLine>>, Tick),
+    /// A line that an earlier run has done, with its result, and the moment at which the input had it ready.
+    DoneBefore(Status, Tick),
     /// There are no more lines; the problem, if reading broke.
     InputEnded(Result<(), Problem>),
     /// A try was handed over to be written at this moment: sliding windows charge it.

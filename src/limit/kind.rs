@@ -1,5 +1,7 @@
 //! The table of rules that a limit can follow, one row each. Floor 3: rules.
 
+use std::time::Duration;
+
 use super::{Bucket, Counter, Fixed, Leaky, Limit, Setting, Spec, Window};
 
 /// The rules that a limit can follow.
@@ -25,6 +27,8 @@ struct Row {
     promise: &'static str,
     mirrors: &'static str,
     build: fn(&Spec, &Setting) -> Box<dyn Limit>,
+    /// How long ago what was taken may still count.
+    reach: fn(&Spec, &Setting) -> Duration,
 }
 
 const KINDS: [Row; 5] = [
@@ -35,6 +39,7 @@ const KINDS: [Row; 5] = [
         promise: "b + rT",
         mirrors: "Servers that refill a quota steadily and let unused quota pile up to a burst.",
         build: |spec, _| Box::new(Bucket::new(&spec.rate, spec.burst, spec.start)),
+        reach: two_fillings,
     },
     Row {
         kind: Kind::Leaky,
@@ -43,6 +48,7 @@ const KINDS: [Row; 5] = [
         promise: "b + rT",
         mirrors: "Proxies that space requests evenly (GCRA, nginx limit_req); with the same burst it is the bucket.",
         build: |spec, _| Box::new(Leaky::new(&spec.rate, spec.burst, spec.start)),
+        reach: two_fillings,
     },
     Row {
         kind: Kind::Window,
@@ -51,6 +57,8 @@ const KINDS: [Row; 5] = [
         promise: "N",
         mirrors: "Servers that log each request and look back one period: never over in any window.",
         build: |spec, setting| Box::new(Window::new(&spec.rate, setting.guard(spec))),
+        // A guard that is measured stays below 1 %; what was sent late of a grant counts from its send.
+        reach: |spec, setting| spec.rate.period + setting.guard(spec).max(spec.rate.period / 100),
     },
     Row {
         kind: Kind::Counter,
@@ -59,6 +67,7 @@ const KINDS: [Row; 5] = [
         promise: "2N - 1",
         mirrors: "Gateways that keep two counts and weigh the previous one by what is left of it.",
         build: |spec, setting| Box::new(Counter::new(&spec.rate, setting.epoch)),
+        reach: |spec, _| spec.rate.period * 2,
     },
     Row {
         kind: Kind::Fixed,
@@ -67,8 +76,18 @@ const KINDS: [Row; 5] = [
         promise: "2N",
         mirrors: "Servers that count in whole minutes or hours and start again from zero.",
         build: |spec, setting| Box::new(Fixed::new(&spec.rate, spec.anchor, setting.epoch)),
+        reach: |spec, _| spec.rate.period,
     },
 ];
+
+/// A bucket that is taken to have been empty so long ago is as full now as the real one, unless that was
+/// full then and has given more than its rate ever since.
+fn two_fillings(spec: &Spec, _: &Setting) -> Duration {
+    let filling = u128::from(spec.burst.get()) * spec.rate.period.as_nanos();
+    let filling = filling.div_ceil(spec.rate.count.get().into());
+    let twice = u64::try_from(filling.saturating_mul(2)).unwrap_or(u64::MAX);
+    Duration::from_nanos(twice).max(spec.rate.period)
+}
 
 impl Kind {
     /// Every rule, in the order of the table.
@@ -107,6 +126,11 @@ impl Kind {
     /// The rule of `spec` with its state, as new.
     pub(super) fn build(self, spec: &Spec, setting: &Setting) -> Box<dyn Limit> {
         (self.row().build)(spec, setting)
+    }
+
+    /// How long ago what was taken under `spec` may still count.
+    pub(super) fn reach(self, spec: &Spec, setting: &Setting) -> Duration {
+        (self.row().reach)(spec, setting)
     }
 
     fn row(self) -> &'static Row {

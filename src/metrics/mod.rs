@@ -126,6 +126,12 @@ impl Metrics {
         self.counts.read += 1;
     }
 
+    /// The line has its result from an earlier run.
+    pub fn done_before(&mut self, status: Status) {
+        self.recorded(status);
+        self.counts.done_before += 1;
+    }
+
     /// Time passed until `now`: it belongs to whoever held the oldest waiting job.
     pub fn advance(&mut self, now: Tick) {
         let from = self.totals.at;

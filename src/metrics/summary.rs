@@ -56,7 +56,7 @@ pub struct Summary {
     pub proof: Proven,
 }
 
-/// Lines of input by what became of them. `read = ok + failed + invalid + cancelled`, always.
+/// Lines of input by what became of them. `read = ok + failed + invalid + skipped + cancelled`, always.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Lines that were read.
@@ -71,12 +71,19 @@ pub struct Counts {
     pub skipped: u64,
     /// Read, and without a result when the run ended.
     pub cancelled: u64,
+    /// Of those with a result: an earlier run had it.
+    pub done_before: u64,
 }
 
 impl Counts {
     /// Lines that have their result.
     pub fn done(&self) -> u64 {
         self.ok + self.failed + self.invalid + self.skipped
+    }
+
+    /// Lines that this run has given their result.
+    pub fn done_now(&self) -> u64 {
+        self.done() - self.done_before
     }
 }
 

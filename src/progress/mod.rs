@@ -111,7 +111,7 @@ impl Progress {
             return;
         }
         self.remeasure();
-        let rate = self.rate(now, snapshot.counts.done());
+        let rate = self.rate(now, snapshot.counts.done_now());
         if let Some(bar) = &self.bar {
             let line = bar_line(now, snapshot, rate, &self.setup.name_of(snapshot.binds));
             bar.set_message(fitted(&line, self.columns));

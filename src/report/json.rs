@@ -27,6 +27,7 @@ pub fn json(report: &Report) -> Value {
             "invalid": counts.invalid,
             "skipped": counts.skipped,
             "cancelled": counts.cancelled,
+            "done_before": counts.done_before,
         },
         "ended": ended(&report.facts.end),
         "elapsed_ms": millis(summary.elapsed),

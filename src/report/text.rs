@@ -80,10 +80,20 @@ impl Page {
             show_span(summary.elapsed)
         );
         self.section("JOBS", &jobs, Tone::Calm);
+        if counts.done_before > 0 {
+            let text = format!("of these, done before: {}", counts.done_before);
+            self.section("", &text, Tone::Calm);
+        }
         if counts.failed > 0 {
             let mut kinds = summary.failures.clone();
             kinds.remove(&FailureKind::Invalid);
-            let kinds = joined(&kinds, ", ");
+            let before = counts.failed - kinds.values().sum::<u64>().min(counts.failed);
+            let mut kinds = vec![joined(&kinds, ", ")];
+            if before > 0 {
+                kinds.push(format!("in earlier runs {before}"));
+            }
+            kinds.retain(|kind| !kind.is_empty());
+            let kinds = kinds.join(", ");
             let text = format!("ok {}  failed {} ({kinds})", counts.ok, counts.failed);
             self.section("", &text, Tone::Alarm);
         }
