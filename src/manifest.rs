@@ -43,6 +43,26 @@ pub struct Manifest {
     pub started_us: u64,
     /// `None` until the run is over, and for ever if it was killed.
     pub ended: Option<Ended>,
+    /// The runs that this one has gone on from, the first first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Before>,
+}
+
+/// A run whose results another has gone on from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Before {
+    /// Its rate limits.
+    pub limits: Vec<Limit>,
+    /// Its slots; `None` without a limit.
+    pub concurrency: Option<u64>,
+    /// Its start, in microseconds since the Unix epoch.
+    pub started_us: u64,
+    /// The last moment at which it may have sent, likewise.
+    pub last_us: u64,
+    /// Tries of it that were sent and have ended; `None` if it was killed.
+    pub sends: Option<u64>,
+    /// The most tries that may have been sent and are in no line; `None` if nobody knows.
+    pub cut_off: Option<u64>,
 }
 
 /// A rate limit, by its name and as it is written.
@@ -165,6 +185,22 @@ impl Manifest {
         self.limits.iter().map(spec).collect()
     }
 
+    /// This run and those before it, for the one that goes on from it. Results were last changed at `last_us`.
+    pub fn before(&self, last_us: u64) -> Vec<Before> {
+        let own = Before {
+            limits: self.limits.clone(),
+            concurrency: self.concurrency,
+            started_us: self.started_us,
+            last_us,
+            sends: self.ended.as_ref().map(|ended| ended.sends),
+            cut_off: match &self.ended {
+                Some(ended) => Some(ended.cut_off),
+                None => self.concurrency,
+            },
+        };
+        self.earlier.iter().cloned().chain([own]).collect()
+    }
+
     /// Writes it beside the results; what was there is replaced at once or not at all.
     pub fn write(&self, results: &Path) -> Result<(), Problem> {
         let path = path_of(results);
@@ -225,6 +261,7 @@ impl Ended {
             ("invalid", counts.invalid),
             ("skipped", counts.skipped),
             ("cancelled", counts.cancelled),
+            ("done_before", counts.done_before),
         ];
         let since_start = |at: Tick| millis(at.since(Tick::ZERO));
         let shares = stretch.shares.iter();
@@ -282,6 +319,7 @@ mod tests {
             host: host(),
             started_us: 1_700_000_000_000_000,
             ended: None,
+            earlier: Vec::new(),
         }
     }
 

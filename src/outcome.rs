@@ -244,6 +244,12 @@ pub enum Status {
 }
 
 impl Status {
+    /// The status of this word.
+    pub fn of(word: &str) -> Option<Self> {
+        let all = [Self::Ok, Self::Failed, Self::Invalid];
+        all.into_iter().find(|status| status.word() == word)
+    }
+
     /// The word in results.
     pub fn word(self) -> &'static str {
         match self {

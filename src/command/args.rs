@@ -18,7 +18,7 @@ use crate::job::Headers;
 use crate::limit::{KeyBy, Spec};
 use crate::model::ModelSpec;
 use crate::retry::{Backoff, Jitter, RetryUnsafe};
-use crate::sink::Keep;
+use crate::sink::{Fsync, Keep};
 use crate::source::Format;
 use crate::units::{Cost, Rate, Secret, parse_duration};
 use crate::usage::UsageAt;
@@ -88,6 +88,9 @@ pub(super) struct RunArgs {
     /// Results and report.
     #[command(flatten)]
     pub(super) output: OutputArgs,
+    /// Resume.
+    #[command(flatten)]
+    pub(super) resume: ResumeArgs,
 }
 
 /// What limits the run.
@@ -262,6 +265,28 @@ pub(super) struct InputArgs {
     pub(super) allow_empty: bool,
 }
 
+/// What becomes of results that are there.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line"
+)]
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Going on with the results of earlier runs")]
+pub(super) struct ResumeArgs {
+    /// Send only what has no result in the file of -o yet; without that file, begin
+    #[arg(long, requires = "output", conflicts_with = "overwrite")]
+    pub(super) resume: bool,
+    /// With --resume: jobs that failed are run again, and their later result counts
+    #[arg(long, requires = "resume")]
+    pub(super) retry_failed: bool,
+    /// With --resume: take results that belong to another input
+    #[arg(long, requires = "resume")]
+    pub(super) force_resume: bool,
+    /// With --resume: lines of the results that are damaged are set aside in FILE.bad, and their jobs run again
+    #[arg(long, requires = "resume")]
+    pub(super) repair: bool,
+}
+
 /// What is written and shown.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results and report")]
@@ -272,6 +297,14 @@ pub(super) struct OutputArgs {
     /// Replace a file of results
     #[arg(long)]
     pub(super) overwrite: bool,
+    /// When results have to be on the disk, not only in the file: never, end, or each DUR
+    #[arg(
+        long,
+        value_name = "never|end|DUR",
+        default_value = "end",
+        allow_hyphen_values = true
+    )]
+    pub(super) fsync: Fsync,
     /// Bodies of answers in the results: keep, none
     #[arg(long, value_name = "WHICH", default_value = "keep")]
     pub(super) body: Keep,

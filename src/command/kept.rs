@@ -1,5 +1,6 @@
 //! Results with what is told beside them: `FILE.run`. Floor 6: front.
 
+use std::fs::File;
 use std::path::Path;
 
 use tokio::sync::mpsc::UnboundedSender;
@@ -12,7 +13,7 @@ use crate::engine::Event;
 use crate::error::Problem;
 use crate::job::without_credentials;
 use crate::limit::Spec;
-use crate::manifest::{self, Ended, Input, Limit, Manifest};
+use crate::manifest::{self, Before, Ended, Input, Limit, Manifest};
 use crate::report::Report;
 use crate::sink::{Existing, Sink, SinkSpec, Target};
 use crate::units::{Cost, Tick, nanos};
@@ -21,12 +22,16 @@ use crate::units::{Cost, Tick, nanos};
 pub(super) struct Kept {
     pub(super) sink: SinkSpec,
     manifest: Manifest,
+    /// The results that are gone on with.
+    held: Option<File>,
 }
 
 /// Refuses what [`Kept::open`] would replace and should not.
 pub(super) fn check(sink: &SinkSpec) -> Result<(), Problem> {
     match (&sink.target, sink.existing) {
-        (Target::File(path), Existing::Refuse) if path.is_file() || !path.exists() => {
+        (Target::File(path), Existing::Refuse | Existing::Continue)
+            if path.is_file() || !path.exists() =>
+        {
             manifest::check(path)
         }
         (Target::File(_) | Target::Stdout | Target::Nowhere, _) => Ok(()),
@@ -61,13 +66,24 @@ impl Kept {
             host: manifest::host(),
             started_us: clock.epoch_micros(Tick::ZERO),
             ended: None,
+            earlier: Vec::new(),
         };
-        Self { sink, manifest }
+        Self {
+            sink,
+            manifest,
+            held: None,
+        }
+    }
+
+    /// It goes on from the results of earlier runs.
+    pub(super) fn go_on(&mut self, before: Vec<Before>, held: File) {
+        self.manifest.earlier = before;
+        self.held = Some(held);
     }
 
     /// Opens the results and says beside them by which rules they come.
-    pub(super) fn open(&self, tell: UnboundedSender<Event>) -> Result<Sink, Problem> {
-        let sink = Sink::open(&self.sink, tell)?;
+    pub(super) fn open(&mut self, tell: UnboundedSender<Event>) -> Result<Sink, Problem> {
+        let sink = Sink::open(&self.sink, self.held.take(), tell)?;
         if let Some(path) = self.path() {
             self.manifest.write(path)?;
         }

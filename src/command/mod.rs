@@ -7,6 +7,7 @@ mod help;
 mod kept;
 mod limits;
 mod mock;
+mod resume;
 mod run;
 mod values;
 mod verify;

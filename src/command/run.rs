@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use super::args::{OutputArgs, RunArgs};
 use super::kept::{self, Kept};
 use super::values::{Bound, ProgressKind, ReportForm};
-use super::{files, print, say, tell};
+use super::{files, print, resume, say, tell};
 use crate::client::{Client, ClientSpec, Via};
 use crate::clock::Clock;
 use crate::drive::live::{Live, Notes};
@@ -30,7 +30,7 @@ use crate::report::text::{Glyphs, Paint};
 use crate::report::{Facts, Report, folded, json, text};
 use crate::retry::Policy;
 use crate::sink::{Existing, Form, Inputs, SinkSpec, Target, Tell};
-use crate::source::{self, Reader, Source, UnitsRule};
+use crate::source::{self, Reader, Resume, Source, UnitsRule};
 use crate::units::Cost;
 use crate::usage::UsageRule;
 
@@ -46,7 +46,15 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
     sink.check()?;
     kept::check(&sink)?;
     guards(args.waiting.guard, &limits)?;
-    let input = open_input(args, &limits)?;
+    let setting = Setting {
+        guard: args.waiting.guard.map_or(Guard::Measured, Guard::Of),
+        epoch: clock.epoch(),
+    };
+    let mut resumed = resume::open(args, &sink, &limits, &setting, &clock)?;
+    let mut input = open_input(args, &limits)?;
+    if let Some(resumed) = &mut resumed {
+        resumed.check(&input.spec)?;
+    }
     let seed = args.retry.seed.unwrap_or_else(|| clock.seed());
     let mock = args
         .http
@@ -54,11 +62,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
         .clone()
         .map(|spec| mock::serve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), spec, seed, None));
     let mock = mock.transpose()?;
-    let setting = Setting {
-        guard: args.waiting.guard.map_or(Guard::Measured, Guard::Of),
-        epoch: clock.epoch(),
-    };
-    let rules = rules(args, limits.clone(), setting, seed);
+    let mut rules = rules(args, limits.clone(), setting, seed);
     let setup = Setup {
         slots: rules.slots.map(Cost::get),
         per_host: rules.per_host.map(Cost::get),
@@ -68,8 +72,17 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
         say(&start_lines(&setup, &sink.target, mock.as_ref()));
     }
     let names: Vec<_> = input.spec.inputs.iter().map(source::Input::name).collect();
-    let kept = Kept::new(sink, args, &setup.limits, &names, &clock, seed);
-    let (summary, end) = go(args, clock, rules, input, &kept, &setup, mock.as_ref())?;
+    let mut kept = Kept::new(sink, args, &setup.limits, &names, &clock, seed);
+    if let Some(resumed) = resumed {
+        if !args.output.quiet {
+            say(&resumed.text());
+        }
+        let onward = resumed.mend()?;
+        kept.go_on(onward.before, onward.file);
+        rules.seam = onward.seam;
+        input.resume = Some(onward.resume);
+    }
+    let (summary, end) = go(args, clock, rules, input, &mut kept, &setup, mock.as_ref())?;
     let exit = exit(&summary, &end);
     let facts = Facts {
         inputs: names,
@@ -93,6 +106,8 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
 struct Input {
     spec: source::Spec,
     source: Source,
+    /// What has its result already.
+    resume: Option<Resume>,
 }
 
 fn open_input(args: &RunArgs, limits: &[Spec]) -> Result<Input, Problem> {
@@ -120,7 +135,11 @@ fn open_input(args: &RunArgs, limits: &[Spec]) -> Result<Input, Problem> {
     match source.peek() {
         Some(Err(problem)) => Err(problem.clone()),
         None if !args.input.allow_empty => Err(source::empty(&spec.inputs)),
-        Some(Ok(_)) | None => Ok(Input { spec, source }),
+        Some(Ok(_)) | None => Ok(Input {
+            spec,
+            source,
+            resume: None,
+        }),
     }
 }
 
@@ -141,11 +160,12 @@ fn sink_spec(args: &RunArgs, clock: &Clock, limits: &[Spec]) -> Result<SinkSpec,
     }
     Ok(SinkSpec {
         target,
-        existing: if args.output.overwrite {
-            Existing::Overwrite
-        } else {
-            Existing::Refuse
+        existing: match (args.output.overwrite, args.resume.resume) {
+            (true, _) => Existing::Overwrite,
+            (false, true) => Existing::Continue,
+            (false, false) => Existing::Refuse,
         },
+        fsync: args.output.fsync,
         form: Form {
             epoch: clock.epoch(),
             body: args.output.body,
@@ -199,7 +219,7 @@ fn go(
     clock: Clock,
     rules: Rules,
     input: Input,
-    kept: &Kept,
+    kept: &mut Kept,
     setup: &Setup,
     mock: Option<&Mock>,
 ) -> Result<(Summary, End), Problem> {
@@ -221,7 +241,7 @@ fn go(
     let live = Live {
         clock,
         client,
-        reader: Reader::spawn(input.source, move || clock.now())?,
+        reader: Reader::spawn(input.source, input.resume, move || clock.now())?,
         sink: kept.open(tell.clone())?,
         events,
         tell,

@@ -9,7 +9,7 @@ use super::run::SLACK;
 use super::values::ReportForm;
 use super::{print, say};
 use crate::error::{Exit, Problem};
-use crate::limit::{Counts, KeyBy, Kind, Spec, keys_of};
+use crate::limit::{KeyBy, Kind, Spec, keys_of};
 use crate::manifest::{self, Ended, Manifest};
 use crate::proof::{Event, Proved, Proven, Prover, Terms, Verdict, most_at_once};
 use crate::report::verified::{Facts, LINE_BITS, Unseen, Verified, named};
@@ -47,7 +47,10 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
     let told = told.max().map(Duration::from_micros);
     let slack = args.slack.or(told).unwrap_or(SLACK);
 
-    let needs = needs(&limits, slots);
+    let needs = Needs {
+        flights: slots.is_some(),
+        ..Needs::of(&limits)
+    };
     let (mut files, mut events, mut most) = (Vec::new(), Vec::new(), 0);
     for (number, (path, run)) in manifests.iter().enumerate() {
         let mut sends = results::read(path, &needs)?;
@@ -159,19 +162,6 @@ fn or_none(limits: &[Spec]) -> String {
         "no limits".to_owned()
     } else {
         named(limits)
-    }
-}
-
-fn needs(limits: &[Spec], slots: Option<u64>) -> Needs {
-    let parts = |limit: &Spec| match limit.counts {
-        Counts::Requests | Counts::Units => false,
-        Counts::Input | Counts::Output => true,
-    };
-    Needs {
-        flights: slots.is_some(),
-        units: limits.iter().any(|limit| limit.counts.is_units()),
-        parts: limits.iter().any(parts),
-        keys: keys_of(limits).iter().map(KeyBy::to_string).collect(),
     }
 }
 

@@ -207,6 +207,10 @@ impl Run {
                 self.asked -= 1;
                 self.tell(Event::Read(line, ready_at));
             }
+            Some(Line::DoneBefore(status, ready_at)) => {
+                self.asked -= 1;
+                self.tell(Event::DoneBefore(status, ready_at));
+            }
             Some(Line::Notice(text)) => {
                 if self.live.notes >= Notes::First {
                     self.live.progress.note(&text);

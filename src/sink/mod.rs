@@ -2,22 +2,26 @@
 
 mod body;
 mod line;
+mod lock;
 mod writer;
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::engine::{Event, Ticket};
 use crate::error::{Exit, Problem};
 use crate::outcome::Outcome;
+use crate::units::parse_duration;
 pub use line::{Form, Inputs, Keep, Tell};
+pub use lock::lock;
+pub use writer::SIGN_OF_LIFE;
 use writer::Writer;
 
 /// Where results go, and what stands in them.
@@ -27,6 +31,8 @@ pub struct SinkSpec {
     pub target: Target,
     /// What is done with results that are there already.
     pub existing: Existing,
+    /// When they have to be on the disk.
+    pub fsync: Fsync,
     /// What a line holds.
     pub form: Form,
 }
@@ -49,6 +55,38 @@ pub enum Existing {
     Refuse,
     /// Its content is replaced.
     Overwrite,
+    /// Results are added behind it.
+    Continue,
+}
+
+/// When results have to be on the disk, and not only in the file: a killed program loses none of those, a
+/// machine without power does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fsync {
+    /// When the system likes it.
+    Never,
+    /// When the run is over.
+    #[default]
+    End,
+    /// Each time that so much has passed, and when the run is over.
+    Each(Duration),
+}
+
+impl FromStr for Fsync {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "never" => Ok(Self::Never),
+            "end" => Ok(Self::End),
+            _ => match parse_duration(text) {
+                Ok(span) if !span.is_zero() => Ok(Self::Each(span)),
+                Ok(_) | Err(_) => {
+                    Err("write never, end, or a time above zero: 1s, 500ms".to_owned())
+                }
+            },
+        }
+    }
 }
 
 impl SinkSpec {
@@ -67,6 +105,8 @@ pub struct Sink {
     tell: UnboundedSender<Event>,
     /// None: results go nowhere.
     writer: Option<(mpsc::Sender<Batch>, Thread)>,
+    /// None: nothing is brought to the disk before the end.
+    syncer: Option<(mpsc::Sender<()>, Thread)>,
 }
 
 /// The thread that writes, and how it ended.
@@ -76,18 +116,28 @@ type Thread = JoinHandle<Result<(), Problem>>;
 pub type Batch = Vec<(Ticket, Box<Outcome>)>;
 
 impl Sink {
-    /// Makes or empties the file, after the checks of [`SinkSpec::check`].
+    /// Makes or empties the file, after the checks of [`SinkSpec::check`]; or goes on with `held`, which is
+    /// locked and whole.
     ///
     /// Waits for a reader if it is a named pipe.
-    pub fn open(spec: &SinkSpec, tell: UnboundedSender<Event>) -> Result<Self, Problem> {
-        spec.check()?;
-        let writer = match &spec.target {
-            Target::File(path) => {
+    pub fn open(
+        spec: &SinkSpec,
+        held: Option<File>,
+        tell: UnboundedSender<Event>,
+    ) -> Result<Self, Problem> {
+        let writer = match (&spec.target, held) {
+            (Target::File(path), Some(held)) => Some(Writer::file(path, held, spec.fsync)),
+            (Target::File(path), None) => {
+                spec.check()?;
                 let file = create(path, spec.existing)?;
-                Some(Writer::file(path, file))
+                Some(Writer::file(path, file, spec.fsync))
             }
-            Target::Stdout => Some(Writer::stdout()),
-            Target::Nowhere => None,
+            (Target::Stdout, _) => Some(Writer::stdout(spec.fsync)?),
+            (Target::Nowhere, _) => None,
+        };
+        let syncer = match (&writer, spec.fsync) {
+            (Some(writer), Fsync::Each(each)) => writer.syncer(each, tell.clone())?,
+            (Some(_) | None, _) => None,
         };
         let writer = writer.map(|writer| {
             let (to, batches) = mpsc::channel();
@@ -95,7 +145,11 @@ impl Sink {
             let thread = thread::spawn(move || writer.run(&form, &batches, &tell));
             (to, thread)
         });
-        Ok(Self { tell, writer })
+        Ok(Self {
+            tell,
+            writer,
+            syncer,
+        })
     }
 
     /// Hands outcomes over. Each is answered by [`Event::Recorded`] when its line is in the file; if
@@ -116,14 +170,16 @@ impl Sink {
     ///
     /// The first problem of writing, even if it was told before.
     pub fn finish(self) -> Result<(), Problem> {
-        match self.writer {
-            Some((to, thread)) => {
-                drop(to);
-                thread.join().unwrap_or_else(|_| Err(writer::broken()))
-            }
-            None => Ok(()),
-        }
+        let synced = self.syncer.map_or(Ok(()), end);
+        let written = self.writer.map_or(Ok(()), end);
+        synced.and(written)
     }
+}
+
+/// A thread ends when nobody tells it anything any more.
+fn end<T>((to, thread): (mpsc::Sender<T>, Thread)) -> Result<(), Problem> {
+    drop(to);
+    thread.join().unwrap_or_else(|_| Err(writer::broken()))
 }
 
 fn check(path: &Path, existing: Existing) -> Result<(), Problem> {
@@ -131,8 +187,9 @@ fn check(path: &Path, existing: Existing) -> Result<(), Problem> {
     match path.metadata() {
         Ok(there) if there.is_dir() => Err(unusable(path, "it is a directory")),
         Ok(there) if there.is_file() && there.len() > 0 && existing == Existing::Refuse => {
-            let what = format!("{shown} exists, use --overwrite to replace it");
-            Err(Problem::usage(what, "or name another file with -o"))
+            let what = format!("{shown} exists, use --resume or --overwrite");
+            let mend = "--resume goes on behind its results, --overwrite replaces them; or name another file with -o";
+            Err(Problem::usage(what, mend))
         }
         Ok(there) if there.is_file() => {
             let opened = OpenOptions::new().write(true).open(path);
@@ -169,17 +226,33 @@ fn create(path: &Path, existing: Existing) -> Result<File, Problem> {
     if !there.is_file() {
         return Ok(file);
     }
-    // Any other error: some file systems have no locks.
-    if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
-        let what = format!("another run is writing its results to {}", path.display());
-        let mend = "wait for it, or name another file with -o";
-        return Err(Problem::usage(what, mend));
-    }
+    lock(path, &file)?;
     match existing {
         Existing::Overwrite => file.set_len(0).map_err(|why| unusable(path, why))?,
-        Existing::Refuse => check(path, existing)?,
+        Existing::Refuse | Existing::Continue => check(path, existing)?,
     }
     Ok(file)
+}
+
+/// Opens results that are to be gone on with, and makes sure that no other run writes to them. `None` if
+/// there is no such file: then the run begins anew.
+pub fn hold(path: &Path) -> Result<Option<File>, Problem> {
+    let there = match path.metadata() {
+        Ok(there) => there,
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(why) => return Err(unusable(path, why)),
+    };
+    if !there.is_file() {
+        let what = format!(
+            "--resume needs a file of results, {} is none",
+            path.display()
+        );
+        return Err(Problem::usage(what, "name a regular file with -o"));
+    }
+    let file = OpenOptions::new().read(true).write(true).open(path);
+    let file = file.map_err(|why| unusable(path, why))?;
+    lock(path, &file)?;
+    Ok(Some(file))
 }
 
 fn unusable(path: &Path, why: impl std::fmt::Display) -> Problem {
@@ -202,6 +275,7 @@ mod tests {
         SinkSpec {
             target,
             existing,
+            fsync: Fsync::End,
             form: Form {
                 epoch: Duration::ZERO,
                 body: Keep::Keep,
@@ -262,7 +336,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.jsonl");
         let (tell, mut events) = unbounded_channel();
-        let sink = Sink::open(&file(&path, Existing::Refuse), tell).unwrap();
+        let sink = Sink::open(&file(&path, Existing::Refuse), None, tell).unwrap();
         sink.record(batch(0..2));
         assert!(matches!(events.blocking_recv(), Some(Event::Recorded(_))));
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
@@ -283,7 +357,7 @@ mod tests {
     #[test]
     fn results_that_go_nowhere_are_recorded_at_once() {
         let (tell, events) = unbounded_channel();
-        let sink = Sink::open(&spec(Target::Nowhere, Existing::Refuse), tell).unwrap();
+        let sink = Sink::open(&spec(Target::Nowhere, Existing::Refuse), None, tell).unwrap();
         sink.record(batch(0..2));
         sink.finish().unwrap();
         assert_eq!(tickets(&told(events)).len(), 2);
@@ -295,17 +369,20 @@ mod tests {
         let path = folder.path().join("out.jsonl");
         fs::write(&path, "old").unwrap();
         let (tell, _events) = unbounded_channel();
-        let refused = Sink::open(&file(&path, Existing::Refuse), tell.clone()).unwrap_err();
+        let refused = Sink::open(&file(&path, Existing::Refuse), None, tell.clone()).unwrap_err();
         assert_eq!(refused.exit, Exit::Usage);
         assert!(
             refused
                 .what
-                .ends_with("out.jsonl exists, use --overwrite to replace it")
+                .ends_with("out.jsonl exists, use --resume or --overwrite")
         );
         let overwrite = file(&path, Existing::Overwrite);
         overwrite.check().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
-        Sink::open(&overwrite, tell).unwrap().finish().unwrap();
+        Sink::open(&overwrite, None, tell)
+            .unwrap()
+            .finish()
+            .unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "");
     }
 
@@ -314,15 +391,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.jsonl");
         let (tell, _events) = unbounded_channel();
-        let first = Sink::open(&file(&path, Existing::Refuse), tell.clone()).unwrap();
+        let first = Sink::open(&file(&path, Existing::Refuse), None, tell.clone()).unwrap();
         first.record(batch(0..2));
         for existing in [Existing::Refuse, Existing::Overwrite] {
-            let refused = Sink::open(&file(&path, existing), tell.clone()).unwrap_err();
+            let refused = Sink::open(&file(&path, existing), None, tell.clone()).unwrap_err();
             assert_eq!(refused.exit, Exit::Usage);
+            let by_us = format!("another run (process {})", std::process::id());
+            assert!(
+                !cfg!(target_os = "linux") || refused.what.starts_with(&by_us),
+                "{refused}"
+            );
         }
         first.finish().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
-        let next = Sink::open(&file(&path, Existing::Overwrite), tell).unwrap();
+        let next = Sink::open(&file(&path, Existing::Overwrite), None, tell).unwrap();
         next.finish().unwrap();
     }
 
@@ -352,7 +434,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn a_full_disk_is_told_once_with_path_and_cause() {
         let (tell, events) = unbounded_channel();
-        let sink = Sink::open(&file("/dev/full", Existing::Refuse), tell).unwrap();
+        let sink = Sink::open(&file("/dev/full", Existing::Refuse), None, tell).unwrap();
         sink.record(batch(0..3));
         sink.record(batch(3..4));
         let problem = sink.finish().unwrap_err();

@@ -2,43 +2,97 @@
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
+use rustix::time::Timespec;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{Batch, Form};
+use super::{Batch, Form, Fsync, Thread};
 use crate::engine::{Event, Ticket};
 use crate::error::{Exit, Problem};
 
 /// So much text goes into one write, and not much more of it is in memory.
 const ONE_WRITE: usize = 1 << 20;
 
+/// So often the file says that its run lives: the time of its last change. After a kill this tells how long
+/// ago the last request may have been sent.
+pub const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
+
 /// An open target, and its name for messages.
 pub(super) struct Writer {
     name: String,
+    file: File,
     out: Out,
+    fsync: Fsync,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Out {
-    File(File),
-    Stdout(io::Stdout),
+    File,
+    Stdout,
 }
 
 impl Writer {
-    pub(super) fn file(path: &Path, file: File) -> Self {
+    pub(super) fn file(path: &Path, file: File, fsync: Fsync) -> Self {
         Self {
             name: path.display().to_string(),
-            out: Out::File(file),
+            file,
+            out: Out::File,
+            fsync,
         }
     }
 
-    pub(super) fn stdout() -> Self {
-        Self {
+    /// A handle of its own, without the buffer of the library: it takes whole lines, and tells what the
+    /// system says.
+    pub(super) fn stdout(fsync: Fsync) -> Result<Self, Problem> {
+        let handle = io::stdout().as_fd().try_clone_to_owned();
+        let file = File::from(handle.map_err(|why| {
+            let what = format!("cannot write results to standard output: {why}");
+            Problem::new(Exit::Unwritten, what, "name a file with -o")
+        })?);
+        Ok(Self {
             name: "standard output".to_owned(),
-            out: Out::Stdout(io::stdout()),
+            file,
+            out: Out::Stdout,
+            fsync,
+        })
+    }
+
+    /// A thread that brings a regular file to the disk each time that so much has passed: it may take long,
+    /// and results are written meanwhile.
+    pub(super) fn syncer(
+        &self,
+        each: Duration,
+        tell: UnboundedSender<Event>,
+    ) -> Result<Option<(mpsc::Sender<()>, Thread)>, Problem> {
+        if !self.is_regular() {
+            return Ok(None);
         }
+        let handle = self.file.try_clone();
+        let handle = handle.map_err(|why| problem(self.out, &self.name, &why))?;
+        let (name, out) = (self.name.clone(), self.out);
+        let (to, over) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            while over.recv_timeout(each) == Err(RecvTimeoutError::Timeout) {
+                handle.sync_data().map_err(|why| {
+                    let problem = problem(out, &name, &why);
+                    let _ = tell.send(Event::SinkLost(problem.clone()));
+                    problem
+                })?;
+            }
+            Ok(())
+        });
+        Ok(Some((to, thread)))
+    }
+
+    fn is_regular(&self) -> bool {
+        self.file.metadata().is_ok_and(|there| there.is_file())
     }
 
     /// Writes until the other end is dropped, or until it cannot.
@@ -51,7 +105,7 @@ impl Writer {
         let _fallen = Fallen(tell);
         let done = self.write_all(form, batches, tell);
         done.map_err(|why| {
-            let problem = self.problem(&why);
+            let problem = problem(self.out, &self.name, &why);
             let _ = tell.send(Event::SinkLost(problem.clone()));
             problem
         })
@@ -65,7 +119,17 @@ impl Writer {
     ) -> io::Result<()> {
         let mut text = Vec::new();
         let mut lines = Vec::new();
-        while let Ok(first) = batches.recv() {
+        let regular = self.is_regular();
+        loop {
+            let first = match batches.recv_timeout(SIGN_OF_LIFE) {
+                Ok(first) => first,
+                Err(RecvTimeoutError::Timeout) if regular => {
+                    self.live();
+                    continue;
+                }
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => return self.close(),
+            };
             for (ticket, outcome) in std::iter::once(first).chain(batches.try_iter()).flatten() {
                 form.write(&outcome, &mut text);
                 lines.push((ticket, text.len()));
@@ -75,7 +139,19 @@ impl Writer {
             }
             self.put(&mut text, &mut lines, tell)?;
         }
-        self.close()
+    }
+
+    /// A system that cannot say so is no reason to stop.
+    fn live(&self) {
+        let when = |nanos| Timespec {
+            tv_sec: 0,
+            tv_nsec: nanos,
+        };
+        let times = Timestamps {
+            last_access: when(UTIME_OMIT),
+            last_modification: when(UTIME_NOW),
+        };
+        let _ = futimens(&self.file, &times);
     }
 
     /// Writes the text and tells the tickets of its lines, each with the length of the text up to its end.
@@ -87,13 +163,7 @@ impl Writer {
         lines: &mut Vec<(Ticket, usize)>,
         tell: &UnboundedSender<Event>,
     ) -> io::Result<()> {
-        let (written, done) = match &mut self.out {
-            Out::File(file) => write_to(file, text, lines),
-            Out::Stdout(stdout) => {
-                stdout.write_all(text)?;
-                (text.len(), stdout.flush())
-            }
-        };
+        let (written, done) = write_to(&mut self.file, text, lines);
         for (ticket, _) in lines.drain(..).take_while(|&(_, end)| end <= written) {
             let _ = tell.send(Event::Recorded(ticket));
         }
@@ -102,25 +172,31 @@ impl Writer {
         done
     }
 
-    /// A disk may refuse at the very end what it took before.
+    /// A disk may refuse at the very end what it took before. What closing tells, bringing it to the disk
+    /// tells, too.
     fn close(&mut self) -> io::Result<()> {
-        match &mut self.out {
-            Out::File(file) if file.metadata()?.is_file() => file.sync_all(),
-            Out::File(_) | Out::Stdout(_) => Ok(()),
+        match self.fsync {
+            Fsync::End | Fsync::Each(_) if self.is_regular() => self.file.sync_all(),
+            Fsync::End | Fsync::Each(_) | Fsync::Never => Ok(()),
         }
     }
+}
 
-    fn problem(&self, why: &io::Error) -> Problem {
-        match self.out {
-            // Whoever read it has had enough: nothing to complain of.
-            Out::Stdout(_) if why.kind() == io::ErrorKind::BrokenPipe => {
-                Problem::new(Exit::PipeClosed, "", "")
-            }
-            Out::File(_) | Out::Stdout(_) => {
-                let what = format!("cannot write results to {}: {why}", self.name);
-                let mend = "make room there, or name another file with -o; what was written is whole lines";
-                Problem::new(Exit::Unwritten, what, mend)
-            }
+fn problem(out: Out, name: &str, why: &io::Error) -> Problem {
+    match out {
+        // Whoever read it has had enough: nothing to complain of.
+        Out::Stdout if why.kind() == io::ErrorKind::BrokenPipe => {
+            Problem::new(Exit::PipeClosed, "", "")
+        }
+        Out::Stdout => {
+            let mend = "make room there; what was written is whole lines";
+            let what = format!("cannot write results to {name}: {why}");
+            Problem::new(Exit::Unwritten, what, mend)
+        }
+        Out::File => {
+            let mend = "make room there and go on with --resume; what was written is whole lines";
+            let what = format!("cannot write results to {name}: {why}");
+            Problem::new(Exit::Unwritten, what, mend)
         }
     }
 }
@@ -134,6 +210,10 @@ fn write_to(file: &mut File, text: &[u8], lines: &[(Ticket, usize)]) -> (usize, 
             Ok(more) if written + more == text.len() => return (text.len(), Ok(())),
             Ok(more) => written += more,
             Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+            // A pipe that another program has made so.
+            Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
+                let _ = poll(&mut [PollFd::new(file, PollFlags::OUT)], None);
+            }
             Err(why) => break why,
         }
     };

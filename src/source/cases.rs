@@ -573,7 +573,7 @@ fn the_first_line_of_a_stalled_pipe_is_handed_over_at_once() {
         .unwrap();
     let source = open(&spec).unwrap();
     runtime().block_on(async {
-        let mut reader = Reader::spawn(source, || crate::units::Tick(7)).unwrap();
+        let mut reader = Reader::spawn(source, None, || crate::units::Tick(7)).unwrap();
         assert!(matches!(reader.next().await, Some(Line::Notice(_))));
         match reader.next().await {
             Some(Line::Read(line, at)) => assert_eq!((line.is_ok(), at.0), (true, 7)),
@@ -593,7 +593,7 @@ fn the_first_line_of_a_stalled_pipe_is_handed_over_at_once() {
 fn a_thousand_lines_are_handed_over_in_their_order() {
     let spec = text("http://h/\n".repeat(1000));
     runtime().block_on(async {
-        let mut reader = Reader::spawn(open(&spec).unwrap(), Default::default).unwrap();
+        let mut reader = Reader::spawn(open(&spec).unwrap(), None, Default::default).unwrap();
         for number in 1..=1000 {
             match reader.next().await {
                 Some(Line::Read(line, _)) => assert_eq!(line.unwrap().place.line, number),
@@ -609,7 +609,7 @@ fn lines_longer_than_the_room_are_handed_over_one_by_one() {
     let body = "x".repeat(5 << 20);
     let spec = text(with(&format!("\"body\":\"{body}\"")).repeat(3));
     runtime().block_on(async {
-        let mut reader = Reader::spawn(open(&spec).unwrap(), Default::default).unwrap();
+        let mut reader = Reader::spawn(open(&spec).unwrap(), None, Default::default).unwrap();
         for _ in 0..3 {
             assert!(matches!(reader.next().await, Some(Line::Read(..))));
         }

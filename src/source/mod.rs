@@ -10,6 +10,7 @@ mod jsonl;
 mod keys;
 mod lines;
 mod reader;
+mod resume;
 mod rules;
 mod secret;
 mod shown;
@@ -36,6 +37,7 @@ use rules::Rules;
 use unknown::Unknown;
 
 pub use reader::{Line, Reader};
+pub use resume::{Failed, Foreign, Resume, unclaimed, unmatched};
 pub use spec::{Format, Input, Spec, UnitsRule, empty, inputs};
 pub use strict::check_strict;
 
@@ -181,6 +183,11 @@ impl Source {
     /// near, the field that was probably meant.
     pub fn notices(&mut self) -> Vec<String> {
         self.unknown.take()
+    }
+
+    /// Whether the input goes on behind the lines that are wanted.
+    fn is_cut(&self) -> bool {
+        self.left == Some(0)
     }
 
     /// The next line; `Some(Ok(None))` if it is no job, `None` at the end of the input.

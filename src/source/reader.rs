@@ -8,9 +8,10 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use super::Source;
+use super::{Resume, Source};
 use crate::error::{Exit, Problem};
 use crate::job::{BadLine, Job};
+use crate::outcome::Status;
 use crate::units::Tick;
 
 /// Lines read ahead of the loop.
@@ -24,6 +25,8 @@ const AHEAD_BYTES: u32 = 4 << 20;
 pub enum Line {
     /// A line, and the moment at which the input had it ready.
     Read(Box<Result<Job, BadLine>>, Tick),
+    /// A line that has its result from an earlier run, and the moment at which the input had it ready.
+    DoneBefore(Status, Tick),
     /// A warning for people.
     Notice(String),
     /// The end of the input; the problem, if reading broke. The last line of all.
@@ -42,7 +45,8 @@ struct Held {
 }
 
 impl Reader {
-    /// Starts reading at once. `clock` is asked when a line is ready, before it waits for room.
+    /// Starts reading at once. `clock` is asked when a line is ready, before it waits for room. What `resume`
+    /// knows the result of is told as such.
     ///
     /// The thread ends with the input, or at the next line after the reader is dropped; while a silent
     /// input blocks it, it holds nothing up.
@@ -54,13 +58,14 @@ impl Reader {
     /// Outside of a tokio runtime.
     pub fn spawn(
         source: Source,
+        resume: Option<Resume>,
         clock: impl Fn() -> Tick + Send + 'static,
     ) -> Result<Self, Problem> {
         let (sender, lines) = mpsc::channel(AHEAD);
         let runtime = Handle::current();
         thread::Builder::new()
             .name("input".to_owned())
-            .spawn(move || Feed::new(sender, runtime).all(source, clock))
+            .spawn(move || Feed::new(sender, runtime).all(source, resume, clock))
             .map_err(|why| no_thread(&why))?;
         Ok(Self { lines })
     }
@@ -102,7 +107,12 @@ impl Feed {
         }
     }
 
-    fn all(&self, mut source: Source, clock: impl Fn() -> Tick) -> Result<(), Gone> {
+    fn all(
+        &self,
+        mut source: Source,
+        mut resume: Option<Resume>,
+        clock: impl Fn() -> Tick,
+    ) -> Result<(), Gone> {
         loop {
             let line = source.next();
             let ready_at = clock();
@@ -112,8 +122,23 @@ impl Feed {
             let line = match line {
                 Some(Ok(line)) => line,
                 Some(Err(problem)) => return self.hand(Line::Ended(Err(problem)), None),
-                None => return self.hand(Line::Ended(Ok(())), None),
+                None => {
+                    let left = resume.as_ref().and_then(|resume| resume.left(&source));
+                    left.map_or(Ok(()), |left| self.hand(Line::Notice(left), None))?;
+                    return self.hand(Line::Ended(Ok(())), None);
+                }
             };
+            let known = resume.as_mut().map(|resume| resume.find(&line)).transpose();
+            match known.map(Option::flatten) {
+                Ok(None) => {}
+                Ok(Some(status)) => {
+                    self.hand(Line::DoneBefore(status, ready_at), None)?;
+                    continue;
+                }
+                Err(problem) => {
+                    return self.hand(Line::Ended(Err(source.while_running(problem))), None);
+                }
+            }
             let room = self.room_for(&line);
             self.hand(Line::Read(Box::new(line), ready_at), room)?;
         }

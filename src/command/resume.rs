@@ -1,0 +1,215 @@
+//! `--resume`: joins what is in the file of results with the input and the limits. Floor 6: front.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use super::args::RunArgs;
+use crate::clock::Clock;
+use crate::engine::{Broken, Seam};
+use crate::error::Problem;
+use crate::limit::{Setting, Since, Spec};
+use crate::manifest::{self, Before};
+use crate::outcome::Status;
+use crate::proof::Event;
+use crate::results::{self, Damage, Earlier, Needs, Tail};
+use crate::sink::{self, SIGN_OF_LIFE, SinkSpec, Target};
+use crate::source::{self, Failed, Foreign, Resume};
+use crate::units::{Cost, Tick, nanos};
+
+/// A file of results that this run goes on with: locked, read, and not changed yet.
+pub(super) struct Resumed {
+    path: PathBuf,
+    earlier: Earlier,
+    onward: Onward,
+}
+
+/// What a run goes on with.
+pub(super) struct Onward {
+    /// The results: locked, and once it is mended, whole.
+    pub(super) file: File,
+    /// The runs before this one, as far as something tells of them.
+    pub(super) before: Vec<Before>,
+    /// What is done.
+    pub(super) resume: Resume,
+    /// Where the limits go on from.
+    pub(super) seam: Seam,
+}
+
+/// How late after the last sign of life a program may have sent: it is written on a thread of its own.
+const LATE: Duration = Duration::from_millis(200);
+
+/// Opens the results for `--resume`; `None` for a run that begins anew.
+pub(super) fn open(
+    args: &RunArgs,
+    sink: &SinkSpec,
+    limits: &[Spec],
+    setting: &Setting,
+    clock: &Clock,
+) -> Result<Option<Resumed>, Problem> {
+    if !args.resume.resume {
+        return Ok(None);
+    }
+    let Target::File(path) = &sink.target else {
+        let what = "--resume needs the file of results that it goes on with";
+        return Err(Problem::usage(what, "name it: -o FILE"));
+    };
+    let Some(file) = sink::hold(path)? else {
+        return Ok(None);
+    };
+    let run = manifest::read(path)?;
+    let reaches = limits.iter().map(|limit| limit.reach(setting));
+    let epoch = Tick(nanos(clock.epoch()));
+    let zero = epoch.before(reaches.max().unwrap_or_default());
+    let damage = if args.resume.repair {
+        Damage::SetAside
+    } else {
+        Damage::Refuse
+    };
+    let last = last_alive(&file).min(epoch);
+    let mut earlier = results::look(path, &Needs::of(limits), zero, damage)?;
+    let before = run.map_or_else(Vec::new, |run| run.before(last.0 / 1_000));
+    let slots = args.limits.concurrency.limit().map(Cost::get);
+    let seam = Seam {
+        before: epoch.since(zero),
+        sends: sends(&mut earlier, zero, epoch),
+        since: if earlier.older > 0 {
+            Since::Later
+        } else {
+            Since::First
+        },
+        broken: broken(&before, last, slots, zero, epoch),
+    };
+    let resume = Resume {
+        done: std::mem::take(&mut earlier.done),
+        results: path.display().to_string(),
+        failed: if args.resume.retry_failed {
+            Failed::Again
+        } else {
+            Failed::Keep
+        },
+        foreign: if args.resume.force_resume {
+            Foreign::Take
+        } else {
+            Foreign::Refuse
+        },
+    };
+    Ok(Some(Resumed {
+        path: path.clone(),
+        earlier,
+        onward: Onward {
+            file,
+            before,
+            resume,
+            seam,
+        },
+    }))
+}
+
+/// The last moment at which a run that wrote to this file may have lived, since the Unix epoch.
+fn last_alive(file: &File) -> Tick {
+    let changed = file.metadata().and_then(|there| there.modified()).ok();
+    let changed = changed.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let last = changed.map(|changed| changed + SIGN_OF_LIFE + LATE);
+    last.map_or(Tick(u64::MAX), |last| Tick(nanos(last)))
+}
+
+/// The sends with moments since `zero`. A clock that was set back makes them none later than now.
+fn sends(earlier: &mut Earlier, zero: Tick, now: Tick) -> Vec<Event> {
+    let inside = |at: Tick| Tick(at.min(now).0.saturating_sub(zero.0));
+    let sends = std::mem::take(&mut earlier.sends).into_iter();
+    sends
+        .map(|send| Event {
+            granted: inside(send.granted),
+            sent: inside(send.sent),
+            answered: inside(send.answered),
+            ..send
+        })
+        .collect()
+}
+
+/// What runs that were cut off may have sent and no line tells of. Without a word about the last one it may
+/// have had as many slots as this one.
+fn broken(before: &[Before], last: Tick, slots: Option<u64>, zero: Tick, now: Tick) -> Vec<Broken> {
+    let told = before.iter().map(|run| {
+        let at = Tick(run.last_us.saturating_mul(1_000));
+        (at, run.cut_off.unwrap_or(u64::MAX))
+    });
+    let untold = before
+        .is_empty()
+        .then_some((last, slots.unwrap_or(u64::MAX)));
+    let all = told.chain(untold);
+    let counting = all.filter(|&(at, flights)| at >= zero && flights > 0);
+    counting
+        .map(|(at, flights)| Broken {
+            at: Tick(at.min(now).0 - zero.0),
+            flights,
+        })
+        .collect()
+}
+
+impl Resumed {
+    /// Refuses results of another input, if that can be read before the run.
+    pub(super) fn check(&mut self, spec: &source::Spec) -> Result<(), Problem> {
+        let resume = &mut self.onward.resume;
+        let left = source::unclaimed(spec, resume)?;
+        match (left, resume.foreign) {
+            (None | Some(0), _) | (Some(_), Foreign::Take) => {}
+            (Some(left), Foreign::Refuse) => {
+                let first = results::first_unclaimed(&self.path, &resume.done);
+                return Err(source::unmatched(left, first, resume, &spec.inputs));
+            }
+        }
+        resume.done.reset();
+        Ok(())
+    }
+
+    /// Mends the file if it has to be.
+    pub(super) fn mend(self) -> Result<Onward, Problem> {
+        let lock = |file: &File| sink::lock(&self.path, file);
+        let file = self.earlier.mend(&self.path, self.onward.file, lock)?;
+        Ok(Onward {
+            file,
+            ..self.onward
+        })
+    }
+
+    /// What is gone on with, for people.
+    pub(super) fn text(&self) -> String {
+        let resume = &self.onward.resume;
+        let count = |status| resume.done.count(status);
+        let (failed, invalid) = (count(Status::Failed), count(Status::Invalid));
+        let mut counts = vec![format!("ok {}", count(Status::Ok))];
+        if failed > 0 {
+            let becomes = match resume.failed {
+                Failed::Keep => "kept; --retry-failed runs them again",
+                Failed::Again => "run again",
+            };
+            counts.push(format!("failed {failed} ({becomes})"));
+        }
+        if invalid > 0 {
+            counts.push(format!("invalid {invalid}"));
+        }
+        let results = resume.done.len();
+        let mut lines = vec![format!(
+            "{results} results of earlier runs: {}",
+            counts.join(", ")
+        )];
+        let file = &resume.results;
+        if let Tail::Torn { offset, length } = self.earlier.tail {
+            lines.push(format!(
+                "a torn last line of {length} bytes at byte {offset} is cut off and kept in {file}.torn"
+            ));
+        }
+        let aside = self.earlier.set_aside();
+        if aside > 0 {
+            lines.push(format!(
+                "{aside} lines that are no results are set aside in {file}.bad"
+            ));
+        }
+        if let Some((line, why)) = &self.earlier.untold {
+            lines.push(format!("{file}:{line} {why}: that limit starts as new"));
+        }
+        format!("RESUME      {}", lines.join("\n            "))
+    }
+}

@@ -1,0 +1,246 @@
+//! What earlier runs have left in a file of results, and its mending. Floor 4: doors.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::done::{Done, Name};
+use super::row::{Names, Row};
+use super::{LineEnd, Lines, Needs, unreadable};
+use crate::error::{Exit, Problem};
+use crate::outcome::Status;
+use crate::proof::Event;
+use crate::units::Tick;
+
+/// What is done with lines that are no results, other than a torn last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Damage {
+    /// The first is a problem, and nothing is changed.
+    Refuse,
+    /// They go to `FILE.bad`.
+    SetAside,
+}
+
+/// What earlier runs have left. Nothing is changed before [`Earlier::mend`].
+#[derive(Debug, Default)]
+pub struct Earlier {
+    /// The jobs that have a result.
+    pub done: Done,
+    /// Tries that were sent and that a limit may still count, moments since the Unix epoch. Those that do
+    /// not tell their keys or units have none.
+    pub sends: Vec<Event>,
+    /// Sends that were longer ago.
+    pub older: u64,
+    /// What the first line does not tell that a limit counts, with its number.
+    pub untold: Option<(u64, String)>,
+    /// How the file ends.
+    pub tail: Tail,
+    /// Lines that are no results: where each begins, and how long it is with its end.
+    bad: Vec<(u64, u64)>,
+}
+
+/// How a file of results ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tail {
+    /// With the end of a line, or there is nothing.
+    #[default]
+    Whole,
+    /// With a whole result that has no line end.
+    Unended,
+    /// With so many bytes of a result, from this offset on.
+    Torn {
+        /// Bytes before it.
+        offset: u64,
+        /// Bytes of it.
+        length: u64,
+    },
+}
+
+/// Reads a file of results that is to be gone on with. Of the sends only those since `since` are kept.
+///
+/// Memory: 16 bytes a job (24 while it reads), and 56 to 120 bytes for each send since then.
+pub fn look(path: &Path, needs: &Needs, since: Tick, damage: Damage) -> Result<Earlier, Problem> {
+    let shown = path.display().to_string();
+    let unreadable = |why| unreadable(path, &why);
+    let mut lines = Lines::new(File::open(path).map_err(unreadable)?);
+    let (mut earlier, mut names) = (Earlier::default(), Names::default());
+    let mut foreign = false;
+    while let Some(raw) = lines.next().map_err(unreadable)? {
+        let length = raw.bytes.len() as u64;
+        let row = serde_json::from_slice::<Row>(raw.bytes).map_err(|why| why.to_string());
+        let taken = row.and_then(|row| earlier.add(&row, raw.number, needs, since, &mut names));
+        match (taken, raw.end, damage) {
+            (Ok(()), LineEnd::Newline, _) => {}
+            (Ok(()), LineEnd::File, _) => earlier.tail = Tail::Unended,
+            (Err(_), LineEnd::File, _) => {
+                foreign = !matches!(raw.bytes.first(), Some(b'{' | 0));
+                earlier.tail = Tail::Torn {
+                    offset: raw.offset,
+                    length,
+                };
+            }
+            (Err(_), LineEnd::Newline, Damage::SetAside) => {
+                earlier.bad.push((raw.offset, length + 1));
+            }
+            (Err(why), LineEnd::Newline, Damage::Refuse) => {
+                return Err(damaged(&shown, raw.number, &why));
+            }
+        }
+    }
+    earlier.done.put_in_order();
+    if earlier.done.is_empty() && (foreign || !earlier.bad.is_empty()) {
+        let what = "holds no result: it was not written by shaper";
+        let mend = "name another file with -o";
+        return Err(Problem::usage(what, mend).at(shown));
+    }
+    Ok(earlier)
+}
+
+fn damaged(shown: &str, line: u64, why: &str) -> Problem {
+    let why = why.split(" at line ").next().unwrap_or_default();
+    let mend = "restore the file; or say --repair, which sets such lines aside in FILE.bad and runs their jobs again";
+    Problem::usage(format!("is no result: {why}; nothing was changed"), mend)
+        .at(format!("{shown}:{line}"))
+}
+
+impl Earlier {
+    fn add(
+        &mut self,
+        row: &Row,
+        line: u64,
+        needs: &Needs,
+        since: Tick,
+        names: &mut Names,
+    ) -> Result<(), String> {
+        let word = row.status.as_deref().ok_or("missing field `status`")?;
+        let status = Status::of(word).ok_or_else(|| format!("unknown status {word:?}"))?;
+        let name = Name::of_row(row, status)?;
+        row.tries()
+            .iter()
+            .try_for_each(super::row::Made::is_in_order)?;
+        self.done.add(name, status, row.seq.unwrap_or(line));
+        let mut untold = None;
+        let keys = row.keys(needs, names);
+        let keys = keys.unwrap_or_else(|why| {
+            untold = Some(why);
+            Box::default()
+        });
+        for made in row.tries().iter().filter(|made| made.was_sent()) {
+            if !made.was_there_since(since) {
+                self.older += 1;
+                continue;
+            }
+            let units = row.units(made, needs).unwrap_or_else(|why| {
+                untold = Some(why);
+                None
+            });
+            self.sends.extend(made.event(units, keys.clone(), line));
+            if let Some(why) = untold.take() {
+                self.untold.get_or_insert((line, why));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether [`Earlier::mend`] has anything to do.
+    pub fn is_whole(&self) -> bool {
+        self.tail == Tail::Whole && self.bad.is_empty()
+    }
+
+    /// How many lines are set aside.
+    pub fn set_aside(&self) -> usize {
+        self.bad.len()
+    }
+
+    /// Makes the file end with a whole line, and sets aside what is no result: first copied beside it, then
+    /// taken out. Where lines in the middle go, the file is replaced by another, at once or not at all.
+    ///
+    /// Returns the file to go on with, locked as `lock` does it.
+    pub fn mend(
+        &self,
+        path: &Path,
+        file: File,
+        lock: impl Fn(&File) -> Result<(), Problem>,
+    ) -> Result<File, Problem> {
+        let unwritten = |why: io::Error| {
+            let what = format!("{} cannot be mended: {why}", path.display());
+            Problem::new(Exit::Unwritten, what, "make room there; nothing is lost")
+        };
+        let mut file = file;
+        if let Tail::Torn { offset, length } = self.tail {
+            copy(&mut file, [(offset, length)], &beside(path, ".torn")).map_err(unwritten)?;
+            file.set_len(offset).map_err(unwritten)?;
+        }
+        if self.tail == Tail::Unended {
+            file.seek(SeekFrom::End(0)).map_err(unwritten)?;
+            file.write_all(b"\n").map_err(unwritten)?;
+        }
+        if !self.bad.is_empty() {
+            let bad = self.bad.iter().copied();
+            copy(&mut file, bad, &beside(path, ".bad")).map_err(unwritten)?;
+            let real = fs::canonicalize(path).map_err(unwritten)?;
+            let folder = real.parent().unwrap_or(Path::new("."));
+            let new = self.without_bad(&mut file, folder).map_err(unwritten)?;
+            lock(new.as_file())?;
+            file = new.persist(&real).map_err(|why| unwritten(why.error))?;
+        }
+        file.seek(SeekFrom::End(0)).map_err(unwritten)?;
+        Ok(file)
+    }
+
+    /// All but the lines that are no results, as a file that has no name yet.
+    fn without_bad(&self, file: &mut File, folder: &Path) -> io::Result<NamedTempFile> {
+        let mut new = tempfile::Builder::new()
+            .prefix(".shaper-")
+            .permissions(file.metadata()?.permissions())
+            .tempfile_in(folder)?;
+        let (mut from, end) = (0, file.metadata()?.len());
+        for (offset, length) in self.bad.iter().copied().chain([(end, 0)]) {
+            file.seek(SeekFrom::Start(from))?;
+            io::copy(&mut (&mut *file).take(offset - from), &mut new)?;
+            from = offset + length;
+        }
+        new.as_file().sync_all()?;
+        Ok(new)
+    }
+}
+
+/// The line of the first result that no line of the input has claimed.
+pub fn first_unclaimed(path: &Path, done: &Done) -> Option<u64> {
+    let mut lines = Lines::new(File::open(path).ok()?);
+    while let Some(raw) = lines.next().ok()? {
+        let Ok(row) = serde_json::from_slice::<Row>(raw.bytes) else {
+            continue;
+        };
+        let name = row.status.as_deref().and_then(Status::of);
+        let name = name.and_then(|status| Name::of_row(&row, status).ok());
+        if name.is_some_and(|name| done.is_unclaimed(name)) {
+            return Some(raw.number);
+        }
+    }
+    None
+}
+
+/// The file beside the results that has this ending.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// Adds these parts of a file to another, each as a line, and has them on the disk.
+fn copy(file: &mut File, parts: impl IntoIterator<Item = (u64, u64)>, to: &Path) -> io::Result<()> {
+    let mut to = OpenOptions::new().append(true).create(true).open(to)?;
+    for (offset, length) in parts {
+        file.seek(SeekFrom::Start(offset))?;
+        let mut part = Vec::new();
+        file.take(length).read_to_end(&mut part)?;
+        if !part.ends_with(b"\n") {
+            part.push(b'\n');
+        }
+        to.write_all(&part)?;
+    }
+    to.sync_all()
+}

@@ -1,0 +1,174 @@
+//! One line of results, as it is read back. Floor 4: doors.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::Needs;
+use crate::job::Keys;
+use crate::outcome::{Spent, UnitsSpent};
+use crate::proof::Event;
+use crate::units::Tick;
+
+/// Each value of a key once.
+pub(super) type Names = HashSet<Arc<str>>;
+
+/// What is read of a line; fields that are not named here are passed over.
+#[derive(Deserialize)]
+pub(super) struct Row<'a> {
+    #[serde(default)]
+    pub(super) seq: Option<u64>,
+    #[serde(default)]
+    pub(super) line: Option<u64>,
+    #[serde(default, borrow)]
+    pub(super) file: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    pub(super) id: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    pub(super) job: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    pub(super) status: Option<Cow<'a, str>>,
+    #[serde(default)]
+    tokens: Option<Tokens>,
+    #[serde(default, borrow)]
+    per: Option<BTreeMap<Cow<'a, str>, Cow<'a, str>>>,
+    #[serde(default)]
+    pub(super) tries: Option<Vec<Made>>,
+}
+
+/// A try.
+#[derive(Deserialize)]
+pub(super) struct Made {
+    granted_us: Option<u64>,
+    /// Null if it never left; a try that does not say it is none.
+    #[serde(deserialize_with = "Deserialize::deserialize")]
+    sent_us: Option<u64>,
+    first_byte_us: Option<u64>,
+    done_us: Option<u64>,
+    #[serde(default)]
+    tokens: Option<Tokens>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct Tokens {
+    reserved: u64,
+    used: u64,
+    #[serde(default)]
+    input: Option<Spent>,
+    #[serde(default)]
+    output: Option<Spent>,
+}
+
+impl Row<'_> {
+    /// The tries, if the line tells of any.
+    pub(super) fn tries(&self) -> &[Made] {
+        self.tries.as_deref().unwrap_or_default()
+    }
+
+    /// The values of the keys that are needed; none for a job that was never tried.
+    pub(super) fn keys(&self, needs: &Needs, names: &mut Names) -> Result<Keys, String> {
+        if self.tries().is_empty() {
+            return Ok(Keys::default());
+        }
+        let each = needs.keys.iter();
+        let values: Result<Vec<_>, _> = each.map(|key| self.key(key, names)).collect();
+        Ok(values?.into())
+    }
+
+    fn key(&self, key: &str, names: &mut Names) -> Result<Arc<str>, String> {
+        let value = self.per.as_ref().and_then(|per| per.get(key));
+        let value = value.ok_or_else(|| {
+            format!("does not tell its {key}, for which a limit is kept apart (`per`)")
+        })?;
+        if let Some(name) = names.get(&**value) {
+            return Ok(Arc::clone(name));
+        }
+        let name: Arc<str> = value.as_ref().into();
+        names.insert(Arc::clone(&name));
+        Ok(name)
+    }
+
+    /// The units of a try: its own; those of its job, if that had only this one.
+    pub(super) fn units(&self, made: &Made, needs: &Needs) -> Result<Option<UnitsSpent>, String> {
+        if !needs.units {
+            return Ok(None);
+        }
+        let of_job = self.tokens.filter(|_| self.tries().len() == 1);
+        let tokens = made.tokens.or(of_job);
+        let tokens = tokens.ok_or("a try does not tell its tokens, which a limit counts")?;
+        if needs.parts && (tokens.input.is_none() || tokens.output.is_none()) {
+            return Err("a try does not tell its input and output tokens apart".to_owned());
+        }
+        Ok(Some(UnitsSpent {
+            total: Spent {
+                reserved: tokens.reserved,
+                used: tokens.used,
+            },
+            input: tokens.input.unwrap_or_default(),
+            output: tokens.output.unwrap_or_default(),
+        }))
+    }
+}
+
+impl Made {
+    /// Grant and end, if it tells both.
+    pub(super) fn flight(&self) -> Option<(Tick, Tick)> {
+        let granted = self.granted_us.or(self.sent_us);
+        granted.map(tick).zip(self.done_us.map(tick))
+    }
+
+    /// Whether it left.
+    pub(super) fn was_sent(&self) -> bool {
+        self.sent_us.is_some()
+    }
+
+    /// Whether anything of it happened at `since` or later.
+    pub(super) fn was_there_since(&self, since: Tick) -> bool {
+        let last = self.done_us.or(self.first_byte_us).or(self.sent_us);
+        last.is_some_and(|last| tick(last) >= since)
+    }
+
+    /// As a proof sees it; `None` if it was never sent.
+    pub(super) fn event(&self, units: Option<UnitsSpent>, keys: Keys, line: u64) -> Option<Event> {
+        let sent = self.sent_us?;
+        Some(Event {
+            granted: tick(self.granted_us.unwrap_or(sent)),
+            sent: tick(sent),
+            answered: tick(self.first_byte_us.or(self.done_us).unwrap_or(sent)),
+            units: units.map(Box::new),
+            keys,
+            source: line,
+        })
+    }
+
+    /// Moments of one try follow each other, and none is beyond what a `u64` of nanoseconds holds.
+    pub(super) fn is_in_order(&self) -> Result<(), String> {
+        let moments = [
+            ("granted_us", self.granted_us),
+            ("sent_us", self.sent_us),
+            ("first_byte_us", self.first_byte_us),
+            ("done_us", self.done_us),
+        ];
+        let mut last = ("", 0);
+        for (name, at) in moments
+            .into_iter()
+            .filter_map(|(name, at)| Some((name, at?)))
+        {
+            if at > u64::MAX / 1_000 {
+                return Err(format!("{name} is beyond the year 2554"));
+            }
+            if at < last.1 {
+                return Err(format!("{name} is before {}", last.0));
+            }
+            last = (name, at);
+        }
+        Ok(())
+    }
+}
+
+/// Microseconds since the Unix epoch.
+fn tick(micros: u64) -> Tick {
+    Tick(micros.saturating_mul(1_000))
+}

@@ -1,0 +1,179 @@
+//! What was sent, and when. Floor 4: doors.
+
+use std::path::Path;
+
+use super::row::{Names, Row};
+use super::{LineEnd, Lines, Needs, regular, unreadable};
+use crate::error::Problem;
+use crate::proof::Event;
+use crate::units::Tick;
+
+/// What is read of a file of results. Memory: 56 bytes a try, 72 with flights, 120 with units.
+#[derive(Debug, Default)]
+pub struct Sends {
+    /// Every try that was sent. Moments count from the Unix epoch; `source` is the line, from 1.
+    pub events: Vec<Event>,
+    /// Grant and end of every try, sent or not; empty where they are not needed.
+    pub flights: Vec<(Tick, Tick)>,
+    /// Lines that were read.
+    pub results: u64,
+    /// The last line, if it is not whole: it was passed over.
+    pub torn: Option<u64>,
+}
+
+/// Refuses what [`read`] would refuse before it reads.
+pub fn check(path: &Path) -> Result<(), Problem> {
+    regular(path)
+        .map(drop)
+        .map_err(|why| unreadable(path, &why))
+}
+
+/// Reads a file of results. A last line without its end that makes no sense was torn; any other such line
+/// is a problem, and so is one that does not tell what is needed.
+pub fn read(path: &Path, needs: &Needs) -> Result<Sends, Problem> {
+    let shown = path.display().to_string();
+    let unreadable = |why| unreadable(path, &why);
+    let mut lines = Lines::new(regular(path).map_err(unreadable)?);
+    let (mut sends, mut names) = (Sends::default(), Names::default());
+    while let Some(raw) = lines.next().map_err(unreadable)? {
+        match serde_json::from_slice::<Row>(raw.bytes) {
+            Ok(row) => row
+                .add(raw.number, needs, &mut names, &mut sends)
+                .map_err(|what| {
+                    let mend = "give limits that these results can tell about, or whole results";
+                    Problem::usage(what, mend).at(format!("{shown}:{}", raw.number))
+                })?,
+            Err(_) if raw.end == LineEnd::File => sends.torn = Some(raw.number),
+            Err(why) => return Err(damaged(&shown, raw.number, &why)),
+        }
+    }
+    if sends.results == 0 {
+        let mend = "name a file that `shaper run -o` has written";
+        return Err(Problem::usage("has no results: there is nothing to prove", mend).at(shown));
+    }
+    Ok(sends)
+}
+
+fn damaged(shown: &str, line: u64, why: &serde_json::Error) -> Problem {
+    let column = why.column().max(1);
+    let why = why.to_string();
+    let why = why.split(" at line ").next().unwrap_or_default();
+    let mend = if line == 1 {
+        "name a file that `shaper run -o` has written"
+    } else {
+        "the lines before it are whole: keep those in a file of their own"
+    };
+    Problem::usage(format!("is no result: {why}"), mend).at(format!("{shown}:{line}:{column}"))
+}
+
+impl Row<'_> {
+    fn add(
+        &self,
+        line: u64,
+        needs: &Needs,
+        names: &mut Names,
+        sends: &mut Sends,
+    ) -> Result<(), String> {
+        if self.tries.is_none() {
+            return Err("is no result: missing field `tries`".to_owned());
+        }
+        let keys = self.keys(needs, names)?;
+        for made in self.tries() {
+            made.is_in_order()?;
+            sends
+                .flights
+                .extend(made.flight().filter(|_| needs.flights));
+            if made.was_sent() {
+                let units = self.units(made, needs)?;
+                sends.events.extend(made.event(units, keys.clone(), line));
+            }
+        }
+        sends.results += 1;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const LINE: &str =
+        r#"{"seq":0,"tries":[{"granted_us":1,"sent_us":2,"first_byte_us":9,"done_us":9}]}"#;
+
+    fn from(text: &str, needs: &Needs) -> Result<Sends, Problem> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.jsonl");
+        fs::write(&path, text).unwrap();
+        read(&path, needs)
+    }
+
+    #[test]
+    fn only_what_was_sent_is_an_event_and_unknown_fields_are_passed_over() {
+        let none = r#"{"tries":[],"new":{"a":[1]}}"#;
+        let unsent =
+            r#"{"tries":[{"granted_us":5,"sent_us":null,"first_byte_us":null,"done_us":6}]}"#;
+        let needs = Needs {
+            flights: true,
+            ..Needs::default()
+        };
+        let sends = from(&format!("{LINE}\n{none}\n{unsent}\n"), &needs).unwrap();
+        assert_eq!(
+            (sends.results, sends.events.len(), sends.flights.len()),
+            (3, 1, 2)
+        );
+        let event = &sends.events[0];
+        assert_eq!(
+            (event.granted, event.sent, event.answered, event.source),
+            (Tick(1_000), Tick(2_000), Tick(9_000), 1)
+        );
+    }
+
+    #[test]
+    fn a_torn_last_line_is_passed_over_and_damage_elsewhere_is_told_with_its_line() {
+        let torn = from(&format!("{LINE}\n{}", &LINE[..40]), &Needs::default()).unwrap();
+        assert_eq!((torn.results, torn.torn), (1, Some(2)));
+        let whole = from(&format!("{LINE}\n{LINE}"), &Needs::default()).unwrap();
+        assert_eq!((whole.results, whole.torn), (2, None));
+        let problem = from(
+            &format!("{LINE}\n{}\n{LINE}\n", &LINE[..40]),
+            &Needs::default(),
+        );
+        let problem = problem.unwrap_err();
+        assert!(problem.place.contains("r.jsonl:2:"), "{problem}");
+        for text in ["", "\n", "hello\n", "{}\n", "{\"tries\":1}\n"] {
+            assert!(from(text, &Needs::default()).is_err(), "{text:?} was taken");
+        }
+    }
+
+    #[test]
+    fn what_a_limit_counts_must_be_told() {
+        let needs = Needs {
+            units: true,
+            keys: vec!["host".to_owned()],
+            ..Needs::default()
+        };
+        let tokens = r#","tokens":{"reserved":7,"used":3}"#;
+        let of_job = LINE.replacen(
+            r#","tries""#,
+            &format!(r#"{tokens},"per":{{"host":"h"}},"tries""#),
+            1,
+        );
+        let of_try = LINE
+            .replace(r#""done_us":9"#, &format!(r#""done_us":9{tokens}"#))
+            .replacen(r#","tries""#, r#","per":{"host":"h"},"tries""#, 1);
+        for line in [of_job, of_try] {
+            let sends = from(&line, &needs).unwrap();
+            let event = &sends.events[0];
+            assert_eq!(event.units.as_ref().unwrap().total.used, 3, "{line}");
+            assert_eq!(&*event.keys[0], "h");
+            let parts = Needs {
+                parts: true,
+                ..needs.clone()
+            };
+            assert!(from(&line, &parts).unwrap_err().what.contains("apart"));
+            assert!(from(&format!("{LINE}\n{line}"), &needs).is_err());
+        }
+    }
+}

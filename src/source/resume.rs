@@ -1,0 +1,125 @@
+//! `--resume`: which lines have their result already. Floor 4: doors.
+
+use super::{Input, Source, Spec, open};
+use crate::error::{Exit, Problem};
+use crate::job::{BadLine, Job};
+use crate::outcome::Status;
+use crate::results::{Claim, Done};
+
+/// The results that are there, and what is made of them.
+#[derive(Debug)]
+pub struct Resume {
+    /// What is done.
+    pub done: Done,
+    /// Name of the file of results, for messages.
+    pub results: String,
+    /// What becomes of jobs that failed.
+    pub failed: Failed,
+    /// What becomes of results that belong to another input.
+    pub foreign: Foreign,
+}
+
+/// What becomes of jobs that failed in an earlier run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failed {
+    /// They keep their result.
+    Keep,
+    /// They are run again: the later result counts.
+    Again,
+}
+
+/// What becomes of results that belong to another input: an id with another job, or no job at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Foreign {
+    /// They are a problem.
+    Refuse,
+    /// An id counts whatever its job is; results without a job stay where they are.
+    Take,
+}
+
+impl Resume {
+    /// The result of a line that is not to be run.
+    pub(super) fn find(&mut self, line: &Result<Job, BadLine>) -> Result<Option<Status>, Problem> {
+        match (self.done.claim(line), self.failed, self.foreign) {
+            (Claim::New, ..)
+            | (Claim::Done(Status::Failed), Failed::Again, _)
+            | (Claim::Other(Status::Failed), Failed::Again, Foreign::Take) => Ok(None),
+            (Claim::Done(status), ..) | (Claim::Other(status), _, Foreign::Take) => {
+                Ok(Some(status))
+            }
+            (Claim::Other(_), _, Foreign::Refuse) => Err(other(line, &self.results)),
+        }
+    }
+
+    /// What is told at the end of the input, if results are left that no line has claimed.
+    pub(super) fn left(&self, source: &Source) -> Option<String> {
+        match self.done.unclaimed() {
+            0 => None,
+            _ if source.is_cut() => None,
+            1 => Some(format!(
+                "1 result in {} matches no line of the input; it stays there",
+                self.results
+            )),
+            left => Some(format!(
+                "{left} results in {} match no line of the input; they stay there",
+                self.results
+            )),
+        }
+    }
+}
+
+fn other(line: &Result<Job, BadLine>, results: &str) -> Problem {
+    let (place, id) = match line {
+        Ok(job) => (&job.place, job.id.as_deref()),
+        Err(bad) => (&bad.place, bad.id.as_deref()),
+    };
+    let what = format!(
+        "the result of id {:?} in {results} is one of another job",
+        id.unwrap_or_default()
+    );
+    Problem::usage(what, MEND).at(place.to_string())
+}
+
+const MEND: &str = "this is another input, or its URLs (--base-url), methods or bodies have changed: name another file with -o; --force-resume takes the results as they are";
+
+/// Reads the input once, if it can be read again, and claims the results that it has: `None` if it cannot.
+/// Otherwise how many no line has claimed, and nothing is claimed afterwards.
+///
+/// # Errors
+/// A usage problem if an id has a result of another job, unless that is taken; or if the input cannot be read.
+pub fn unclaimed(spec: &Spec, resume: &mut Resume) -> Result<Option<usize>, Problem> {
+    let again = |input: &Input| match input {
+        Input::File(path) => path.is_file(),
+        Input::Spooled(_) => true,
+        Input::Stdin => false,
+    };
+    if !spec.inputs.iter().all(again) {
+        return Ok(None);
+    }
+    let whole = Spec {
+        limit_jobs: None,
+        ..spec.clone()
+    };
+    for line in open(&whole)? {
+        let line = line.map_err(|mut problem| {
+            problem.exit = Exit::Usage;
+            problem
+        })?;
+        resume.find(&line)?;
+    }
+    Ok(Some(resume.done.unclaimed()))
+}
+
+/// The problem of results that no line has claimed.
+pub fn unmatched(count: usize, first: Option<u64>, resume: &Resume, inputs: &[Input]) -> Problem {
+    let names: Vec<String> = inputs.iter().take(3).map(Input::name).collect();
+    let names = names.join(", ");
+    let what = match count {
+        1 => format!("this result matches no line of {names}"),
+        _ => format!("{count} results match no line of {names}, the first is this one"),
+    };
+    let place = first.map_or(resume.results.clone(), |line| {
+        format!("{}:{line}", resume.results)
+    });
+    Problem::usage(what, MEND).at(place)
+}
