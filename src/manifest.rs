@@ -201,6 +201,37 @@ impl Manifest {
         self.earlier.iter().cloned().chain([own]).collect()
     }
 
+    /// Tries of all its runs that were sent and have ended; `None` if one was killed.
+    pub fn sends(&self) -> Option<u64> {
+        let earlier = self
+            .earlier
+            .iter()
+            .map(|run| run.sends)
+            .sum::<Option<u64>>()?;
+        Some(earlier + self.ended.as_ref()?.sends)
+    }
+
+    /// The most tries of all its runs that may have been sent and are in no line; `None` if nobody knows.
+    pub fn cut_off(&self) -> Option<u64> {
+        let own = self.ended.as_ref();
+        let own = own.map_or(self.concurrency, |ended| Some(ended.cut_off));
+        let earlier = self.earlier.iter().map(|run| run.cut_off);
+        earlier.chain([own]).sum()
+    }
+
+    /// The slots that none of its runs exceeded; `None` if one had no limit.
+    pub fn most_slots(&self) -> Option<u64> {
+        let earlier = self.earlier.iter().map(|run| run.concurrency);
+        earlier
+            .chain([self.concurrency])
+            .try_fold(0, |most, slots| Some(slots?.max(most)))
+    }
+
+    /// Whether a run before this one had other limits.
+    pub fn had_other_limits(&self) -> bool {
+        self.earlier.iter().any(|run| run.limits != self.limits)
+    }
+
     /// Writes it beside the results; what was there is replaced at once or not at all.
     pub fn write(&self, results: &Path) -> Result<(), Problem> {
         let path = path_of(results);

@@ -4,12 +4,14 @@
 mod support;
 
 mod cli {
+    mod crash;
     mod help;
     mod input;
     mod keys;
     mod limit_flags;
     mod limits;
     mod output;
+    mod resume;
     mod retry;
     mod signals;
     mod stops;

@@ -10,7 +10,7 @@ use super::values::ReportForm;
 use super::{print, say};
 use crate::error::{Exit, Problem};
 use crate::limit::{KeyBy, Kind, Spec, keys_of};
-use crate::manifest::{self, Ended, Manifest};
+use crate::manifest::{self, Manifest};
 use crate::proof::{Event, Proved, Proven, Prover, Terms, Verdict, most_at_once};
 use crate::report::verified::{Facts, LINE_BITS, Unseen, Verified, named};
 use crate::results::{self, Needs, Sends};
@@ -58,8 +58,8 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
             comparable(path, &limits, &sends)?;
         }
         most = most.max(most_at_once(&mut sends.flights).sum);
-        if let Some(ended) = run.as_ref().and_then(|run| run.ended.as_ref()) {
-            whole(path, ended, &sends)?;
+        if let Some(run) = run {
+            whole(path, run, &sends)?;
         }
         files.push(facts(path, run.as_ref(), &sends));
         let file = (number as u64) << LINE_BITS;
@@ -135,10 +135,15 @@ fn limits_of(
             let what = "is not there: nothing tells the limits of the run";
             return Err(Problem::usage(what, mend).at(shown()));
         };
+        if run.had_other_limits() {
+            let what = "was written by several runs, under different limits";
+            let mend = "give those to prove by options: --qps, --window, --tpm";
+            return Err(Problem::usage(what, mend).at(shown()));
+        }
         let specs = run.specs();
         let specs = specs.map_err(|why| Problem::usage(why, mend).at(shown()))?;
         match &first {
-            None => first = Some((path, specs, run.concurrency)),
+            None => first = Some((path, specs, run.most_slots())),
             Some((other, limits, _)) if *limits != specs => {
                 let what = format!(
                     "{} was written under {} and {} under {}",
@@ -186,8 +191,11 @@ fn comparable(path: &std::path::Path, limits: &[Spec], sends: &Sends) -> Result<
 }
 
 /// A run that is over has a line for each job that is done, and has counted its sends: only those of jobs
-/// that were cancelled after a failed try stand in no line.
-fn whole(path: &std::path::Path, ended: &Ended, sends: &Sends) -> Result<(), Problem> {
+/// that were cancelled after a failed try stand in no line, and nobody counts those of earlier runs.
+fn whole(path: &std::path::Path, run: &Manifest, sends: &Sends) -> Result<(), Problem> {
+    let Some(ended) = &run.ended else {
+        return Ok(());
+    };
     let count = |name: &str| ended.counts.get(name).copied().unwrap_or(0);
     let done: u64 = ["ok", "failed", "invalid", "skipped"]
         .map(count)
@@ -196,7 +204,7 @@ fn whole(path: &std::path::Path, ended: &Ended, sends: &Sends) -> Result<(), Pro
     let seen = sends.events.len() as u64;
     let what = if sends.results < done {
         format!("has {} results, the run has written {done}", sends.results)
-    } else if seen < ended.sends && count("cancelled") == 0 {
+    } else if seen < ended.sends && count("cancelled") == 0 && run.earlier.is_empty() {
         format!("tells {seen} sends, the run has counted {}", ended.sends)
     } else {
         return Ok(());
@@ -209,10 +217,10 @@ fn facts(path: &std::path::Path, run: Option<&Manifest>, sends: &Sends) -> Facts
     let seen = sends.events.len() as u64;
     let unseen = match run {
         None => Unseen::Unknown,
-        Some(run) => match &run.ended {
-            None => Unseen::CutOff(run.concurrency),
-            Some(ended) if ended.sends < seen => Unseen::Beyond(seen - ended.sends),
-            Some(ended) => Unseen::Counted(ended.sends - seen + ended.cut_off),
+        Some(run) => match run.sends() {
+            None => Unseen::CutOff(run.cut_off()),
+            Some(sends) if sends < seen => Unseen::Beyond(seen - sends),
+            Some(sends) => Unseen::Counted(sends - seen + run.cut_off().unwrap_or_default()),
         },
     };
     Facts {

@@ -70,6 +70,10 @@ impl Shaper {
 
     /// `shaper`
     pub(crate) fn plain() -> Self {
+        Self::within(TempDir::new().expect("there is room for a temporary directory"))
+    }
+
+    fn within(dir: TempDir) -> Self {
         Self {
             args: Vec::new(),
             env: Vec::new(),
@@ -78,7 +82,7 @@ impl Shaper {
             stderr: Stderr::Pipe,
             company: Company::Others,
             largest_file: None,
-            dir: TempDir::new().expect("there is room for a temporary directory"),
+            dir,
         }
     }
 
@@ -308,6 +312,28 @@ impl Running {
         }
     }
 
+    /// Its process number.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.0.id()
+    }
+
+    /// A file of its directory.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Lets it run for that long at least, or to its end: says whether it still runs.
+    pub(crate) fn lives_for(&mut self, least: Duration) -> bool {
+        let began = Instant::now();
+        while began.elapsed() < least {
+            if self.child.0.try_wait().expect("it is our child").is_some() {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+
     /// Lets it run, or stand, for that long at least.
     pub(crate) fn pause(&mut self, least: Duration) {
         let began = Instant::now();
@@ -399,6 +425,17 @@ impl Output {
     pub(crate) fn never_says(&self, words: &str) -> &Self {
         assert!(!self.stderr.contains(words), "{words:?} in {self}");
         self
+    }
+
+    /// Another command line in the same directory, with the files that are there.
+    pub(crate) fn again(self) -> Shaper {
+        Shaper::within(self.dir)
+    }
+
+    /// A file of its directory, byte for byte.
+    #[track_caller]
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap_or_else(|why| panic!("{name}: {why}: {self}"))
     }
 
     /// A file of its directory.

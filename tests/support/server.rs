@@ -62,7 +62,16 @@ impl Server {
 
     /// Each request gets what `script` says.
     pub(crate) fn answering(script: impl Fn(&Ask<'_>) -> Step + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        Self::answering_at(any, script)
+    }
+
+    /// The same at an address where another has been.
+    pub(crate) fn answering_at(
+        address: SocketAddr,
+        script: impl Fn(&Ask<'_>) -> Step + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(address).expect("the port is free");
         let address = listener.local_addr().expect("it is bound");
         let room = Arc::new(Room {
             script: Box::new(script),
@@ -75,6 +84,11 @@ impl Server {
         let host = Arc::clone(&room);
         thread::spawn(move || host.receive(&listener));
         Self { address, room }
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Address and port, as in a URL.
