@@ -70,6 +70,11 @@ pub(super) fn open(
     let mut earlier = results::look(path, &Needs::of(limits), zero, damage)?;
     let before = run.map_or_else(Vec::new, |run| run.before(last.0 / 1_000));
     let slots = args.limits.concurrency.limit().map(Cost::get);
+    let told = before.iter();
+    let told = told.map(|run| (Tick(run.last_us.saturating_mul(1_000)), run.cut_off));
+    // Results without a word about their run. It would have said what it is before it sent anything.
+    let untold = before.is_empty() && !earlier.done.is_empty();
+    let untold = untold.then_some((last, slots));
     let seam = Seam {
         before: epoch.since(zero),
         sends: sends(&mut earlier, zero, epoch),
@@ -78,7 +83,7 @@ pub(super) fn open(
         } else {
             Since::First
         },
-        broken: broken(&before, last, slots, zero, epoch),
+        broken: broken(told.chain(untold), zero, epoch),
     };
     let resume = Resume {
         done: std::mem::take(&mut earlier.done),
@@ -128,22 +133,17 @@ fn sends(earlier: &mut Earlier, zero: Tick, now: Tick) -> Vec<Event> {
         .collect()
 }
 
-/// What runs that were cut off may have sent and no line tells of. Without a word about the last one it may
-/// have had as many slots as this one.
-fn broken(before: &[Before], last: Tick, slots: Option<u64>, zero: Tick, now: Tick) -> Vec<Broken> {
-    let told = before.iter().map(|run| {
-        let at = Tick(run.last_us.saturating_mul(1_000));
-        (at, run.cut_off.unwrap_or(u64::MAX))
-    });
-    let untold = before
-        .is_empty()
-        .then_some((last, slots.unwrap_or(u64::MAX)));
-    let all = told.chain(untold);
-    let counting = all.filter(|&(at, flights)| at >= zero && flights > 0);
+/// What runs that were cut off may have sent and no line tells of.
+fn broken(
+    cut_off: impl Iterator<Item = (Tick, Option<u64>)>,
+    zero: Tick,
+    now: Tick,
+) -> Vec<Broken> {
+    let counting = cut_off.filter(|&(at, flights)| at >= zero && flights != Some(0));
     counting
         .map(|(at, flights)| Broken {
             at: Tick(at.min(now).0 - zero.0),
-            flights,
+            flights: flights.unwrap_or(u64::MAX),
         })
         .collect()
 }

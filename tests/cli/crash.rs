@@ -49,7 +49,9 @@ fn one_result_each(done: &Output, jobs: usize) {
     let results = done.results();
     let mut lines: BTreeMap<u64, usize> = BTreeMap::new();
     for line in &results {
-        *lines.entry(line["seq"].as_u64().unwrap()).or_default() += 1;
+        *lines
+            .entry(line["seq"].as_u64().expect("it has one"))
+            .or_default() += 1;
     }
     let once = lines.values().all(|&count| count == 1);
     assert!(once && lines.len() == jobs, "{lines:?} of {done}");
