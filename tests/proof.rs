@@ -3,17 +3,17 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use http::StatusCode;
 use proptest::prelude::*;
 use shaper::drive::simulated::{self, Seen, Simulation};
-use shaper::engine::{Grant, Rules};
+use shaper::engine::{Broken, Grant, Rules, Seam};
 use shaper::job::{Job, Keys, Origin, Place, Target, Units, UnitsFrom};
-use shaper::limit::Spec;
+use shaper::limit::{Leaves, Setting, Since, Spec};
 use shaper::outcome::{Failure, FailureKind, Reached, Reply, Try, Usage};
-use shaper::proof::{Event, Proof, Proven, Prover, Terms, Verdict};
+use shaper::proof::{Event, Proof, Proved, Proven, Prover, Terms, Verdict};
 use shaper::retry::{Backoff, Jitter, Policy};
 use shaper::units::{Cost, Tick};
 
@@ -71,16 +71,18 @@ fn rules(limits: &[Spec]) -> Rules {
     }
 }
 
-/// Every try of a run in virtual time, with its units.
-fn tries(limits: &[Spec], jobs: &[(u64, u64)], surprise: u64) -> Vec<Try> {
+/// Lines, each so long after the one before, with its units.
+fn lines(jobs: &[(u64, u64)]) -> Vec<simulated::Line> {
     let mut at = Tick::ZERO;
-    let lines: Vec<simulated::Line> = (0..)
-        .zip(jobs)
-        .map(|(line, &(gap, units))| {
-            at = at.after(Duration::from_nanos(gap));
-            (at, Ok(job(line, units)))
-        })
-        .collect();
+    let lines = (0..).zip(jobs).map(|(line, &(gap, units))| {
+        at = at.after(Duration::from_nanos(gap));
+        (at, Ok(job(line, units)))
+    });
+    lines.collect()
+}
+
+/// Every job of a run in virtual time: its line, when it had its result, and its tries with their units.
+fn run(rules: Rules, lines: Vec<simulated::Line>, surprise: u64) -> Vec<(u64, Tick, Vec<Try>)> {
     let mut api = |_: Tick, job: &Job, grant: &Grant| -> (Duration, Result<Reply, Failure>) {
         let line = job.place.line;
         let latency = Duration::from_nanos(line * 7_919_333 % 90_000_001);
@@ -108,31 +110,43 @@ fn tries(limits: &[Spec], jobs: &[(u64, u64)], surprise: u64) -> Vec<Try> {
     };
     let mut made = Vec::new();
     let mut watch = |seen: Seen<'_>| {
-        if let Seen::Done(_, outcome) = seen {
-            made.extend(outcome.tries.iter().cloned());
+        if let Seen::Done(at, outcome) = seen {
+            let job = outcome.line.as_ref().unwrap();
+            made.push((job.place.line, at, outcome.tries.clone()));
         }
     };
-    let (_, _) = Simulation::new(rules(limits), lines.into_iter(), &mut api, &mut watch).run();
+    let (_, _) = Simulation::new(rules, lines.into_iter(), &mut api, &mut watch).run();
     made
+}
+
+/// Every try of a run in virtual time, with its units.
+fn tries(limits: &[Spec], jobs: &[(u64, u64)], surprise: u64) -> Vec<Try> {
+    let jobs = run(rules(limits), lines(jobs), surprise);
+    jobs.into_iter().flat_map(|(_, _, tries)| tries).collect()
+}
+
+fn event(made: &Try) -> Option<Event> {
+    Event::of(made, &Keys::default())
 }
 
 fn in_micros(proof: &[Spec], tries: &[Try]) -> Proven {
     let floor = |at: Tick| Tick(at.0 / 1_000 * 1_000);
-    let event = |made: &Try| {
-        let event = Event::of(made, &Keys::default())?;
-        Some(Event {
-            granted: floor(event.granted),
-            sent: floor(event.sent),
-            answered: floor(event.answered),
-            ..event
-        })
+    let floored = |event: Event| Event {
+        granted: floor(event.granted),
+        sent: floor(event.sent),
+        answered: floor(event.answered),
+        ..event
     };
-    let mut events: Vec<Event> = tries.iter().filter_map(event).collect();
+    let events = tries.iter().filter_map(event).map(floored).collect();
     let terms = Terms {
         rounding: Duration::from_micros(1),
         ..Terms::default()
     };
-    let mut prover = Prover::new(proof, terms);
+    proved(proof, terms, events)
+}
+
+fn proved(limits: &[Spec], terms: Terms, mut events: Vec<Event>) -> Proven {
+    let mut prover = Prover::new(limits, terms);
     events.sort_by_key(|event| event.granted);
     for event in &events {
         prover.granted(event);
@@ -178,13 +192,75 @@ proptest! {
         ] {
             prop_assert_eq!(proven.unseen, 0);
             for proved in &proven.limits {
-                let kept = match proved.verdict {
-                    Verdict::Kept => true,
-                    Verdict::ByAnswers(_) => proved.limit.counts.is_units(),
-                    Verdict::IfClocksAgree | Verdict::Exceeded(_) | Verdict::ByOversized(_) => false,
-                };
-                prop_assert!(kept, "{}: {:?}", how, proved);
+                prop_assert!(is_kept(proved), "{}: {:?}", how, proved);
             }
         }
+    }
+
+    /// A run is killed at any moment, and another goes on from what its results tell.
+    #[test]
+    fn the_engine_is_never_called_over_its_limits_across_a_kill(
+        limits in proptest::sample::subsequence(&LIMITS[..], 1..4),
+        jobs in proptest::collection::vec((0..60_000_000_u64, 1..9_u64), 1..60),
+        surprise in prop_oneof![Just(0), Just(0), 1..30_u64],
+        killed in 0..2_500_000_000_u64,
+        pause in prop_oneof![Just(0), 0..300_000_000_u64, 0..3_000_000_000_u64],
+    ) {
+        let limits: Vec<Spec> = limits.iter().map(|limit| limit.parse().unwrap()).collect();
+        let killed = Tick(killed);
+        let first = run(rules(&limits), lines(&jobs), surprise);
+        let (recorded, lost): (Vec<_>, Vec<_>) = first.into_iter().partition(|(_, at, _)| *at < killed);
+        let told: Vec<Event> = recorded.iter().flat_map(|(_, _, tries)| tries).filter_map(event).collect();
+        let in_flight = lost.iter().flat_map(|(_, _, tries)| tries);
+        let in_flight = in_flight.filter(|made| made.granted < killed && made.done >= killed);
+        let in_flight: Vec<Event> = in_flight.filter_map(event).filter(|event| event.sent < killed).collect();
+
+        let began = killed.after(Duration::from_nanos(pause));
+        let setting = Setting { epoch: began.since(Tick::ZERO), ..Setting::VIRTUAL };
+        let reach = limits.iter().map(|limit| limit.reach(&setting)).max().unwrap();
+        let zero = began.before(reach);
+        let moved = |at: Tick| Tick(at.0.saturating_sub(zero.0));
+        let (inside, older): (Vec<_>, Vec<_>) = told.iter().partition(|event| event.answered >= zero);
+        let seam = Seam {
+            before: began.since(zero),
+            sends: inside.into_iter().map(|event| Event {
+                granted: moved(event.granted),
+                sent: moved(event.sent),
+                answered: moved(event.answered),
+                ..event.clone()
+            }).collect(),
+            since: if older.is_empty() { Since::First } else { Since::Later },
+            broken: vec![Broken { at: moved(killed), flights: 20 }],
+        };
+        let done: BTreeSet<u64> = recorded.iter().map(|(line, ..)| *line).collect();
+        let left = lines(&jobs).into_iter().filter(|(_, job)| !done.contains(&job.as_ref().unwrap().place.line));
+        let left = left.map(|(_, job)| (Tick::ZERO, job)).collect();
+        let second = run(Rules { seam, setting, ..rules(&limits) }, left, surprise);
+        let onward = |at: Tick| at.after(began.since(Tick::ZERO));
+        let second = second.iter().flat_map(|(_, _, tries)| tries).filter_map(event).map(|event| Event {
+            granted: onward(event.granted),
+            sent: onward(event.sent),
+            answered: onward(event.answered),
+            ..event
+        });
+        let told: Vec<Event> = told.into_iter().chain(second).collect();
+        for proved in &proved(&limits, Terms::default(), told.clone()).limits {
+            prop_assert!(is_kept(proved), "as the results tell: {:?}", proved);
+        }
+        // A server has seen what was in flight, too; nobody knows what that cost in units, or when it counted it.
+        let requests: Vec<Spec> = limits.into_iter()
+            .filter(|limit| !limit.counts.is_units() && limit.leaves == Leaves::Send).collect();
+        let seen = told.into_iter().chain(in_flight).collect();
+        for proved in &proved(&requests, Terms::default(), seen).limits {
+            prop_assert!(is_kept(proved), "as the server sees: {:?}", proved);
+        }
+    }
+}
+
+fn is_kept(proved: &Proved) -> bool {
+    match proved.verdict {
+        Verdict::Kept => true,
+        Verdict::ByAnswers(_) => proved.limit.counts.is_units(),
+        Verdict::IfClocksAgree | Verdict::Exceeded(_) | Verdict::ByOversized(_) => false,
     }
 }

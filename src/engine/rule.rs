@@ -173,10 +173,7 @@ impl Rule {
             charge: spec.counts.into(),
             capacity: spec.burst,
             scope: key.map_or(Scope::All, Scope::Key),
-            build: Build::Limit(
-                Box::new(spec.clone()),
-                rules.seam.pasts(spec, key, rules.refund),
-            ),
+            build: Build::Limit(Box::new(spec.clone()), rules.seam.pasts(spec, key, rules)),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::rule::Charge;
-use super::rules::Refund;
+use super::rules::{Refund, Rules};
 use crate::limit::{Leaves, Past, Since, Spec};
 use crate::outcome::Spent;
 use crate::proof::Event;
@@ -50,7 +50,7 @@ impl Pasts {
 
 impl Seam {
     /// The past of the limit `spec`, kept for the key of this number.
-    pub(super) fn pasts(&self, spec: &Spec, key: Option<usize>, refund: Refund) -> Pasts {
+    pub(super) fn pasts(&self, spec: &Spec, key: Option<usize>, rules: &Rules) -> Pasts {
         let charge = Charge::from(spec.counts);
         let mut takes: HashMap<Option<Arc<str>>, Vec<(Tick, Cost)>> = HashMap::new();
         let mut largest = None;
@@ -61,7 +61,7 @@ impl Seam {
                 // It does not tell whose it was.
                 Some(None) => continue,
             };
-            let Some(cost) = cost(charge, send, refund) else {
+            let Some(cost) = cost(charge, send, rules.refund) else {
                 continue;
             };
             let at = match spec.leaves {
@@ -72,13 +72,19 @@ impl Seam {
             largest = largest.max(Some(cost));
             takes.entry(key).or_default().push((at, cost));
         }
+        let now = Tick::ZERO.after(self.before);
         let each = match charge {
             Charge::Slots | Charge::Requests => 1,
             Charge::Units | Charge::Input | Charge::Output => largest.unwrap_or(spec.burst).get(),
         };
         let broken = self.broken.iter().filter_map(|broken| {
             let all = Cost::new(broken.flights.saturating_mul(each))?;
-            Some((broken.at, all.min(spec.burst)))
+            // A server may count what was in flight until its try would have been given up.
+            let at = match spec.leaves {
+                Leaves::Send => broken.at,
+                Leaves::Reply => broken.at.after(rules.timeout).min(now),
+            };
+            Some((at, all.min(spec.burst)))
         });
         let broken: Vec<(Tick, Cost)> = broken.collect();
         let past = |takes: Vec<(Tick, Cost)>| {
