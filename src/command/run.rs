@@ -4,11 +4,13 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use rustix::fs::fstat;
 use tokio::runtime;
 use tokio::sync::mpsc;
 
@@ -148,7 +150,7 @@ fn sink_spec(args: &RunArgs, clock: &Clock, limits: &[Spec]) -> Result<SinkSpec,
     let target = match &args.output.output {
         Some(path) if is_stdout(path) => Target::Stdout,
         Some(path) => Target::File(path.clone()),
-        None if io::stdout().is_terminal() => Target::Nowhere,
+        None if io::stdout().is_terminal() || stdout_is_null() => Target::Nowhere,
         None => Target::Stdout,
     };
     let report_on_stdout = args.output.report_file.as_deref().is_some_and(is_stdout);
@@ -180,6 +182,13 @@ fn sink_spec(args: &RunArgs, clock: &Clock, limits: &[Spec]) -> Result<SinkSpec,
         }
         .for_limits(limits),
     })
+}
+
+/// Whether standard output is the null device; the library puts that in the place of one that was closed.
+fn stdout_is_null() -> bool {
+    let stdout = fstat(io::stdout()).map(|there| there.st_rdev);
+    let null = fs::metadata("/dev/null").map(|there| there.rdev());
+    stdout.is_ok_and(|stdout| stdout != 0 && null.is_ok_and(|null| null == stdout))
 }
 
 fn rules(args: &RunArgs, limits: Vec<Spec>, setting: Setting, seed: u64) -> Rules {

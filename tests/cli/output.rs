@@ -64,6 +64,16 @@ fn stdout_has_the_results_when_it_is_a_pipe_and_no_file_is_named() {
 }
 
 #[test]
+fn results_that_nobody_keeps_are_told_before_the_first_send() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(3))
+        .stdout_is_null()
+        .output();
+    done.exits(0).says("counted and not kept (-o FILE keeps them)");
+}
+
+#[test]
 fn a_full_disk_ends_the_run_and_is_told() {
     let server = Server::start([Step::ok()]);
     let done = Shaper::run()

@@ -49,6 +49,7 @@ enum Input {
 enum Stdout {
     Pipe,
     ReaderGone,
+    Null,
 }
 
 enum Stderr {
@@ -152,6 +153,12 @@ impl Shaper {
         self
     }
 
+    /// Standard output is the null device, which is also what one that was closed becomes.
+    pub(crate) fn stdout_is_null(mut self) -> Self {
+        self.stdout = Stdout::Null;
+        self
+    }
+
     /// Standard error is a terminal.
     pub(crate) fn stderr_is_a_terminal(mut self) -> Self {
         self.stderr = Stderr::Terminal;
@@ -208,6 +215,7 @@ impl Shaper {
         match self.stdout {
             Stdout::Pipe => command.stdout(Stdio::piped()),
             Stdout::ReaderGone => command.stdout(broken_pipe()),
+            Stdout::Null => command.stdout(Stdio::null()),
         };
         let mut errors: Option<Box<dyn Read + Send>> = None;
         match self.stderr {
