@@ -6,6 +6,7 @@ mod support;
 mod cli {
     mod crash;
     mod help;
+    mod hosts;
     mod input;
     mod keys;
     mod limit_flags;

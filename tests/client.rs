@@ -4,7 +4,8 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use shaper::job::{Job, Origin, Place, Target};
 use shaper::outcome::{Failure, FailureKind, Head, Reached, Reply, Usage};
 use shaper::units::Tick;
 use shaper::usage::UsageRule;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use url::Url;
 
 /// What the server does when it has answered.
@@ -203,6 +205,67 @@ async fn a_connection_is_used_again() {
         assert_eq!(told.body(), "hi");
     }
     assert_eq!(requests.iter().take(3).count(), 3);
+}
+
+/// Connections of a server: all so far, and those that are open.
+#[derive(Default)]
+struct Connections {
+    all: AtomicUsize,
+    open: AtomicUsize,
+}
+
+/// Answers on every address of this machine, at the port that it returns.
+async fn serve_everywhere() -> (u16, Arc<Connections>) {
+    let listener = tokio::net::TcpListener::bind("0.0.0.0:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let connections = Arc::new(Connections::default());
+    let counted = Arc::clone(&connections);
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            counted.all.fetch_add(1, Ordering::Relaxed);
+            counted.open.fetch_add(1, Ordering::Relaxed);
+            let counted = Arc::clone(&counted);
+            tokio::spawn(async move {
+                // Requests without a body, one at a time: each comes in one piece.
+                while let Ok(1..) = stream.read(&mut [0; 1024]).await {
+                    let answer = b"HTTP/1.1 204 No Content\r\n\r\n";
+                    stream.write_all(answer).await.unwrap();
+                }
+                counted.open.fetch_sub(1, Ordering::Relaxed);
+            });
+        }
+    });
+    (port, connections)
+}
+
+#[tokio::test]
+async fn of_thousands_of_hosts_those_asked_last_keep_their_connections() {
+    const KEPT: usize = 1024;
+    let (port, connections) = serve_everywhere().await;
+    let client = Client::new(ClientSpec::default()).unwrap();
+    let ask = async |host: u16| {
+        let [high, low] = host.to_be_bytes();
+        let origin = format!("http://127.1.{high}.{low}:{port}");
+        let job = Job {
+            origin: Origin(origin.as_str().into()),
+            ..job(Method::GET, &origin)
+        };
+        let told = send(&client, &job, LONG).await;
+        assert!(told.end.is_ok(), "{origin}: {:?}", told.end);
+    };
+    for host in 0..3_000 {
+        ask(host).await;
+        let open = connections.open.load(Ordering::Relaxed);
+        // What was just let go of, the server hears of a little later.
+        assert!(open <= KEPT + 100, "{open} are open after {host} hosts");
+    }
+    for host in 2_900..3_000 {
+        ask(host).await;
+    }
+    assert_eq!(connections.all.load(Ordering::Relaxed), 3_000);
+    ask(0).await;
+    assert_eq!(connections.all.load(Ordering::Relaxed), 3_001);
 }
 
 #[tokio::test]

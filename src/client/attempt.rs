@@ -61,12 +61,12 @@ impl Attempt {
         let _ = self.tell.send(event);
     }
 
-    async fn send(&self, (client, request): Outgoing) -> Result<Reply, Failure> {
+    async fn send(&self, (lease, request): Outgoing) -> Result<Reply, Failure> {
         let sent = self.clock.now();
         self.tell(Event::Sent(self.ticket, sent));
         let answer = tokio::select! {
             biased;
-            answer = client.execute(request) => answer,
+            answer = lease.client().execute(request) => answer,
             () = self.clock.sleep_until(self.patience(sent)) => return Err(self.late(sent, Reached::Sent)),
         };
         let response = answer.map_err(|why| failure::without_answer(why, &self.host))?;

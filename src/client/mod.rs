@@ -2,15 +2,16 @@
 
 mod attempt;
 mod failure;
+mod pool;
+mod setup;
 
 use std::net::SocketAddr;
-use std::sync::OnceLock;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, HeaderValue, Method};
-use reqwest::redirect;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::sync::mpsc::UnboundedSender;
 use url::Url;
@@ -18,10 +19,12 @@ use url::Url;
 use crate::clock::Clock;
 use crate::engine::{Event, Grant, Ticket};
 use crate::error::Problem;
-use crate::job::{Headers, Job};
+use crate::job::{Headers, Job, Origin};
 use crate::outcome::{Failure, FailureKind, Reached};
 use crate::usage::UsageRule;
 use attempt::Attempt;
+use pool::{Lease, Pool};
+use setup::{Refused, Setup, Trust};
 
 /// How requests are sent.
 #[derive(Debug, Clone)]
@@ -64,32 +67,32 @@ pub enum Via {
 }
 
 /// An HTTP/1.1 client that follows no redirect, repeats nothing that reached a server, and keeps no
-/// cookies. Connections stay open between tries.
+/// cookies. Connections stay open between tries: of all origins 1024, or four times as many as were in use
+/// at once, and at most half of the files that the system allows.
 #[derive(Debug)]
 pub struct Client {
     spec: ClientSpec,
-    plain: reqwest::Client,
-    /// Made for the first `https` job, as reading the system's certificates takes longer than a short run.
-    secure: OnceLock<Result<reqwest::Client, String>>,
-}
-
-/// Which certificates a client trusts.
-#[derive(Clone, Copy)]
-enum Trust {
-    Nothing,
-    System,
+    setup: Setup,
+    /// Where all requests go, if not each to the origin of its job.
+    only: Option<Origin>,
+    pool: Arc<Pool>,
 }
 
 impl Client {
     /// A client for `http` at once, and for `https` when the first job wants it.
     pub fn new(spec: ClientSpec) -> Result<Self, Problem> {
-        raise_file_limit();
-        let plain = build(&spec, Trust::Nothing)
+        let files = raise_file_limit();
+        let setup = Setup::new(&spec)
             .map_err(|why| Problem::usage(format!("no HTTP client: {why}"), ""))?;
+        let only = match spec.via {
+            Via::Direct => None,
+            Via::Mock(address) => Some(Origin(format!("http://{address}").into())),
+        };
         Ok(Self {
             spec,
-            plain,
-            secure: OnceLock::new(),
+            setup,
+            only,
+            pool: Arc::new(Pool::within(files)),
         })
     }
 
@@ -107,10 +110,10 @@ impl Client {
     ) {
         let url = self.url(job);
         let host = host(&url);
-        let request = self.request(job, url).map_err(|(kind, cause)| Failure {
-            kind,
+        let request = self.request(job, url).map_err(|why| Failure {
+            kind: why.kind,
             reached: Reached::NotSent,
-            message: format!("{host}: {cause}"),
+            message: format!("{host}: {}", why.cause),
         });
         let attempt = Attempt {
             ticket,
@@ -140,31 +143,33 @@ impl Client {
     }
 
     /// What is to be sent, and by which client; or why that cannot be.
-    fn request(&self, job: &Job, url: Url) -> Result<Outgoing, (FailureKind, String)> {
-        let client = if url.scheme() == "https" {
-            let secure = || build(&self.spec, Trust::System);
-            match self.secure.get_or_init(secure) {
-                Ok(client) => client,
-                Err(why) => return Err((FailureKind::Tls, why.clone())),
-            }
+    fn request(&self, job: &Job, url: Url) -> Result<Outgoing, Refused> {
+        let trust = if url.scheme() == "https" {
+            Trust::System
         } else {
-            &self.plain
+            Trust::Nothing
         };
-        let mut request = client
+        let origin = self.only.as_ref().unwrap_or(&job.origin);
+        let lease = Pool::enter(&self.pool, origin, || self.setup.client(trust))?;
+        let mut request = lease
+            .client()
             .request(job.method.clone(), url)
             .build()
-            .map_err(|why| (FailureKind::Invalid, failure::cause(&why.without_url())))?;
+            .map_err(|why| Refused {
+                kind: FailureKind::Invalid,
+                cause: failure::cause(&why.without_url()),
+            })?;
         request.headers_mut().extend(own_headers(&job.headers));
         let body = job.body.clone().unwrap_or_default();
         let length = framing(&job.method, &body);
         request.headers_mut().extend(length);
         *request.body_mut() = Some(body.into());
-        Ok((client.clone(), request))
+        Ok((lease, request))
     }
 }
 
 /// A request, and the client to send it with.
-type Outgoing = (reqwest::Client, reqwest::Request);
+type Outgoing = (Lease, reqwest::Request);
 
 /// All headers of a job but `content-length`, which belongs to the body that is really sent.
 fn own_headers(headers: &Headers) -> HeaderMap {
@@ -193,34 +198,10 @@ fn host(url: &Url) -> String {
 }
 
 /// Connections to many origins need many files: the soft limit, which only `select` asks for, is raised to
-/// the hard one. If it cannot be, connects fail later and say why.
-fn raise_file_limit() {
+/// the hard one. If it cannot be, connects fail later and say why. Returns the limit then; `None` is none.
+fn raise_file_limit() -> Option<u64> {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     let _ = setrlimit(Resource::Nofile, limit);
-}
-
-fn build(spec: &ClientSpec, trust: Trust) -> Result<reqwest::Client, String> {
-    // Fails if a provider is installed already, which then serves as well.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = reqwest::Client::builder()
-        .user_agent(&spec.user_agent)
-        .redirect(redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .http1_only()
-        .tcp_nodelay(true)
-        .pool_max_idle_per_host(usize::MAX);
-    if let Some(span) = spec.connect_timeout {
-        builder = builder.connect_timeout(span);
-    }
-    if let Via::Mock(_) = spec.via {
-        builder = builder.no_proxy();
-    }
-    match trust {
-        Trust::Nothing => builder = builder.tls_certs_only([]),
-        Trust::System => {}
-    }
-    builder
-        .build()
-        .map_err(|why| failure::cause(&why.without_url()))
+    getrlimit(Resource::Nofile).current
 }

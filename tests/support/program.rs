@@ -35,8 +35,18 @@ pub(crate) struct Shaper {
     stdout: Stdout,
     stderr: Stderr,
     company: Company,
-    largest_file: Option<u32>,
+    bound: Bound,
     dir: TempDir,
+}
+
+/// What the system refuses the program.
+#[derive(Clone, Copy)]
+enum Bound {
+    Nothing,
+    /// Files of more blocks.
+    Blocks(u32),
+    /// More open files.
+    Files(u32),
 }
 
 enum Input {
@@ -82,7 +92,7 @@ impl Shaper {
             stdout: Stdout::Pipe,
             stderr: Stderr::Pipe,
             company: Company::Others,
-            largest_file: None,
+            bound: Bound::Nothing,
             dir,
         }
     }
@@ -167,7 +177,13 @@ impl Shaper {
 
     /// Files take no more than so many blocks of 512 or 1024 bytes, as on a disk that is full then.
     pub(crate) fn files_end_after(mut self, blocks: u32) -> Self {
-        self.largest_file = Some(blocks);
+        self.bound = Bound::Blocks(blocks);
+        self
+    }
+
+    /// It may have so many files open at once.
+    pub(crate) fn files_at_once(mut self, most: u32) -> Self {
+        self.bound = Bound::Files(most);
         self
     }
 
@@ -189,16 +205,11 @@ impl Shaper {
         let among_others = (self.company == Company::Others)
             .then(|| QUIET.read().unwrap_or_else(PoisonError::into_inner));
         let shown = self.shown();
-        let mut command = match self.largest_file {
-            None => Command::new(env!("CARGO_BIN_EXE_shaper")),
-            Some(blocks) => {
-                // Without the trap a signal would end it at the first byte too many.
-                let limited = "trap '' XFSZ; ulimit -f \"$0\" && exec \"$@\"";
-                let mut shell = Command::new("/bin/sh");
-                shell.args(["-c", limited, &blocks.to_string()]);
-                shell.arg(env!("CARGO_BIN_EXE_shaper"));
-                shell
-            }
+        let mut command = match self.bound {
+            Bound::Nothing => Command::new(env!("CARGO_BIN_EXE_shaper")),
+            // Without the trap a signal would end it at the first byte too many.
+            Bound::Blocks(most) => limited("trap '' XFSZ; ulimit -f", most),
+            Bound::Files(most) => limited("ulimit -n", most),
         };
         command.args(&self.args).current_dir(self.dir.path());
         command.env_clear().envs(self.env);
@@ -545,6 +556,15 @@ fn collect(mut pipe: impl Read + Send + 'static, heard: Arc<Mutex<Vec<u8>>>) -> 
 fn text_of(heard: &Mutex<Vec<u8>>) -> String {
     let all = heard.lock().unwrap_or_else(PoisonError::into_inner);
     String::from_utf8_lossy(&all).into_owned()
+}
+
+/// The program, behind a shell that bounds it first.
+fn limited(bound: &str, most: u32) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    let script = format!("{bound} \"$0\" && exec \"$@\"");
+    shell.args(["-c", &script, &most.to_string()]);
+    shell.arg(env!("CARGO_BIN_EXE_shaper"));
+    shell
 }
 
 fn broken_pipe() -> Stdio {

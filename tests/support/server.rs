@@ -1,7 +1,7 @@
 //! A scripted HTTP/1.1 server on loopback that remembers when it was sent what.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -62,8 +62,14 @@ impl Server {
 
     /// Each request gets what `script` says.
     pub(crate) fn answering(script: impl Fn(&Ask<'_>) -> Step + Send + Sync + 'static) -> Self {
-        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         Self::answering_at(any, script)
+    }
+
+    /// Every address of this machine, each request gets `step`: `127.1.2.3` is a host as good as any.
+    pub(crate) fn everywhere(step: Step) -> Self {
+        let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+        Self::answering_at(any, move |_| step.clone())
     }
 
     /// The same at an address where another has been.
@@ -99,6 +105,13 @@ impl Server {
     /// A URL here.
     pub(crate) fn url(&self, target: &str) -> String {
         format!("http://{}{target}", self.address)
+    }
+
+    /// A URL list of `count` hosts, each asked once, for a server that is [`Server::everywhere`].
+    pub(crate) fn hosts(&self, count: u16) -> String {
+        let port = self.address.port();
+        let url = |[high, low]: [u8; 2]| format!("http://127.1.{high}.{low}:{port}/\n");
+        (0..count).map(u16::to_be_bytes).map(url).collect()
     }
 
     /// A URL list of `count` jobs: `/0`, `/1` and so on.

@@ -1,0 +1,268 @@
+//! The connections that stay open between tries: an HTTP client for each origin. Floor 4: doors.
+//!
+//! The HTTP library bounds the idle connections of one origin and their age, not those of all: a list of
+//! 200 000 hosts would hold that many sockets. It closes idle ones for certain when their client is dropped.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::job::Origin;
+
+/// So many connections may stay open however few are in use. One holds about 30 kB.
+const FEW: usize = 1024;
+
+/// Where more are in use at once, so many times as many may stay open: some origins are then busy in turn.
+const IN_TURN: usize = 4;
+
+/// One of so many files that the system allows may be a connection that is kept: the rest is for those in
+/// use, for connects that came too late to be used, and for results.
+const OF_FILES: u64 = 2;
+
+/// The clients of a run.
+#[derive(Debug)]
+pub(super) struct Pool(Mutex<Origins<reqwest::Client>>);
+
+impl Pool {
+    /// A pool for a system that allows so many open files; `None` is any number.
+    pub(super) fn within(files: Option<u64>) -> Self {
+        let most = files.and_then(|files| usize::try_from(files / OF_FILES).ok());
+        Self(Mutex::new(Origins::new(most.unwrap_or(usize::MAX))))
+    }
+
+    /// A try of this origin begins; `make` makes the client of one that has none.
+    pub(super) fn enter<E>(
+        pool: &Arc<Self>,
+        origin: &Origin,
+        make: impl FnOnce() -> Result<reqwest::Client, E>,
+    ) -> Result<Lease, E> {
+        let client = pool.origins().enter(origin, make)?;
+        Ok(Lease {
+            client,
+            origin: origin.clone(),
+            pool: Arc::clone(pool),
+        })
+    }
+
+    /// What a panic left behind is counts at worst.
+    fn origins(&self) -> MutexGuard<'_, Origins<reqwest::Client>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The use of an origin's client for one try.
+pub(super) struct Lease {
+    client: reqwest::Client,
+    origin: Origin,
+    pool: Arc<Pool>,
+}
+
+impl Lease {
+    pub(super) fn client(&self) -> &reqwest::Client {
+        &self.client
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.pool.origins().leave(&self.origin);
+    }
+}
+
+/// The origins whose connections are kept.
+#[derive(Debug)]
+struct Origins<C> {
+    all: HashMap<Origin, Kept<C>>,
+    /// Those without a try in flight, by when they had their last.
+    idle: BTreeMap<u64, Origin>,
+    /// Counts up.
+    now: u64,
+    /// Connections that are open at most.
+    open: usize,
+    in_use: usize,
+    most_in_use: usize,
+    /// So many may be kept at most.
+    most: usize,
+}
+
+#[derive(Debug)]
+struct Kept<C> {
+    client: C,
+    in_use: usize,
+    /// As many as ever were in use at once. Some may have been closed since.
+    open: usize,
+    /// When it had its last try.
+    last: u64,
+}
+
+impl<C: Clone> Origins<C> {
+    fn new(most: usize) -> Self {
+        Self {
+            all: HashMap::new(),
+            idle: BTreeMap::new(),
+            now: 0,
+            open: 0,
+            in_use: 0,
+            most_in_use: 0,
+            most,
+        }
+    }
+
+    fn enter<E>(&mut self, origin: &Origin, make: impl FnOnce() -> Result<C, E>) -> Result<C, E> {
+        let kept = match self.all.entry(origin.clone()) {
+            Entry::Occupied(kept) => kept.into_mut(),
+            Entry::Vacant(free) => free.insert(Kept {
+                client: make()?,
+                in_use: 0,
+                open: 0,
+                last: 0,
+            }),
+        };
+        if kept.in_use == 0 {
+            self.idle.remove(&kept.last);
+        }
+        kept.in_use += 1;
+        if kept.in_use > kept.open {
+            kept.open = kept.in_use;
+            self.open += 1;
+        }
+        self.in_use += 1;
+        self.most_in_use = self.most_in_use.max(self.in_use);
+        let client = kept.client.clone();
+        self.close_idle();
+        Ok(client)
+    }
+
+    fn leave(&mut self, origin: &Origin) {
+        let kept = self.all.get_mut(origin).expect("it has a try in flight");
+        self.now += 1;
+        self.in_use -= 1;
+        kept.in_use -= 1;
+        if kept.in_use == 0 {
+            kept.last = self.now;
+            self.idle.insert(self.now, origin.clone());
+        }
+    }
+
+    /// Drops the clients of the origins that were longest not asked, until few enough connections are open.
+    fn close_idle(&mut self) {
+        while self.open > self.room()
+            && let Some((_, origin)) = self.idle.pop_first()
+        {
+            let closed = self.all.remove(&origin);
+            self.open -= closed.map_or(0, |kept| kept.open);
+        }
+    }
+
+    fn room(&self) -> usize {
+        let wanted = self.most_in_use.saturating_mul(IN_TURN);
+        wanted.max(FEW).min(self.most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    /// Clients are numbers in the order of their making.
+    struct Run {
+        origins: Origins<usize>,
+        made: usize,
+    }
+
+    impl Run {
+        fn with_files(most: usize) -> Self {
+            Self {
+                origins: Origins::new(most),
+                made: 0,
+            }
+        }
+
+        fn enter(&mut self, host: usize) -> usize {
+            let make = || {
+                self.made += 1;
+                Ok::<_, Infallible>(self.made)
+            };
+            let Ok(client) = self.origins.enter(&origin(host), make);
+            client
+        }
+
+        fn leave(&mut self, host: usize) {
+            self.origins.leave(&origin(host));
+        }
+
+        /// So many tries of a host at once, and then their ends.
+        fn burst(&mut self, host: usize, tries: usize) {
+            for _ in 0..tries {
+                self.enter(host);
+            }
+            for _ in 0..tries {
+                self.leave(host);
+            }
+        }
+    }
+
+    fn origin(host: usize) -> Origin {
+        Origin(format!("http://{host}").into())
+    }
+
+    #[test]
+    fn three_hosts_that_are_busy_in_turn_keep_all_their_connections() {
+        let mut run = Run::with_files(usize::MAX);
+        for _ in 0..4 {
+            for host in 0..3 {
+                run.burst(host, 2_000);
+            }
+        }
+        assert_eq!((run.made, run.origins.open), (3, 6_000));
+    }
+
+    #[test]
+    fn of_many_hosts_those_asked_last_are_kept() {
+        let mut run = Run::with_files(usize::MAX);
+        for host in 0..200_000 {
+            run.burst(host, 1);
+            // Asked all the time, it is never among the oldest.
+            run.burst(0, 1);
+        }
+        assert_eq!(run.origins.open, FEW);
+        assert_eq!(run.origins.all.len(), FEW);
+        assert_eq!(run.made, 200_000);
+        run.enter(199_999);
+        assert_eq!(run.made, 200_000, "it is kept");
+        run.enter(1);
+        assert_eq!(run.made, 200_001, "it is made anew");
+    }
+
+    #[test]
+    fn hosts_that_come_in_bursts_count_with_every_connection() {
+        let mut run = Run::with_files(usize::MAX);
+        for host in 0..1_000 {
+            run.burst(host, 100);
+            assert!(run.origins.open <= FEW, "{}", run.origins.open);
+        }
+    }
+
+    #[test]
+    fn an_origin_in_use_is_never_closed() {
+        let mut run = Run::with_files(2);
+        let first = run.enter(0);
+        for host in 1..100 {
+            run.burst(host, 1);
+        }
+        assert_eq!(run.enter(0), first);
+        run.leave(0);
+        run.leave(0);
+        assert_eq!(run.enter(0), first, "nobody else needs the room");
+        assert!(run.origins.all.len() <= 2, "{:?}", run.origins);
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_not_counted() {
+        let mut origins: Origins<()> = Origins::new(2);
+        assert_eq!(origins.enter(&origin(0), || Err("no")), Err("no"));
+        assert_eq!((origins.all.len(), origins.open, origins.in_use), (0, 0, 0));
+    }
+}
