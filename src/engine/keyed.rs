@@ -224,10 +224,15 @@ pub(super) mod tests {
     use super::*;
     use crate::job::{Job, Origin, Place, Target};
     use crate::outcome::{Head, Reply};
+    use crate::units::Cost;
 
     const MILLI: u64 = 1_000_000;
 
     fn job(nth: u64) -> Job {
+        of("http://h", nth)
+    }
+
+    fn of(origin: &str, nth: u64) -> Job {
         let place = Place {
             file: "-".into(),
             line: nth,
@@ -238,14 +243,18 @@ pub(super) mod tests {
         };
         Job {
             keys: [Arc::from(nth.to_string())].into(),
-            ..Job::get(place, target, Origin("http://h".into()))
+            ..Job::get(place, target, Origin(origin.into()))
         }
     }
 
     /// One job of a key of its own: read, sent, answered, written.
     pub(in super::super) fn live(engine: &mut Engine, nth: u64, now: Tick) {
+        live_as(engine, nth, job(nth), now);
+    }
+
+    fn live_as(engine: &mut Engine, nth: u64, job: Job, now: Tick) {
         let mut actions = Vec::new();
-        let read = Event::Read(Box::new(Ok(job(nth))), now);
+        let read = Event::Read(Box::new(Ok(job)), now);
         engine.tell(now, read, &mut actions);
         engine.decide(now, &mut actions);
         let sent = actions.iter().find_map(|action| match action {
@@ -305,6 +314,23 @@ pub(super) mod tests {
             engine.decide(Tick(20_000 * MILLI), &mut Vec::new());
             assert_eq!(engine.gate.keyed(), 0, "{limit}");
         }
+    }
+
+    #[test]
+    fn a_host_is_forgotten_with_its_last_job() {
+        let rules = Rules {
+            per_host: Cost::new(2),
+            ..Rules::default()
+        };
+        let mut engine = Engine::new(rules);
+        engine.decide(Tick::ZERO, &mut Vec::new());
+        for nth in 0..10_000 {
+            let origin = format!("http://host-{nth}");
+            live_as(&mut engine, nth, of(&origin, nth), Tick(nth));
+            assert_eq!(engine.lanes.kept(), (0, 0), "after {origin}");
+        }
+        engine.decide(Tick(20_000), &mut Vec::new());
+        assert_eq!(engine.gate.keyed(), 0);
     }
 
     #[test]

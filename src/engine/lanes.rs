@@ -589,6 +589,12 @@ impl Lanes {
         })
     }
 
+    /// Lanes that are kept, and origins that are known by name or cannot be reached.
+    pub(super) fn kept(&self) -> (usize, usize) {
+        let named = self.by_name.len() + self.unreachable.len();
+        (self.all.iter().flatten().count(), named)
+    }
+
     /// The states of every lane.
     pub(super) fn all_states(&self) -> impl Iterator<Item = &Arc<[StateId]>> {
         self.all.iter().flatten().map(|lane| &lane.states)
