@@ -150,7 +150,7 @@ impl Client {
             Trust::Nothing
         };
         let origin = self.only.as_ref().unwrap_or(&job.origin);
-        let lease = Pool::enter(&self.pool, origin, || self.setup.client(trust))?;
+        let lease = self.pool.enter(origin, || self.setup.client(trust))?;
         let mut request = lease
             .client()
             .request(job.method.clone(), url)

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::job::Origin;
 
-/// So many connections may stay open however few are in use. One holds about 30 kB.
+/// So many connections may stay open however few are in use. One holds about 20 kB.
 const FEW: usize = 1024;
 
 /// Where more are in use at once, so many times as many may stay open: some origins are then busy in turn.
@@ -32,15 +32,15 @@ impl Pool {
 
     /// A try of this origin begins; `make` makes the client of one that has none.
     pub(super) fn enter<E>(
-        pool: &Arc<Self>,
+        self: &Arc<Self>,
         origin: &Origin,
         make: impl FnOnce() -> Result<reqwest::Client, E>,
     ) -> Result<Lease, E> {
-        let client = pool.origins().enter(origin, make)?;
+        let client = self.origins().enter(origin, make)?;
         Ok(Lease {
             client,
             origin: origin.clone(),
-            pool: Arc::clone(pool),
+            pool: Arc::clone(self),
         })
     }
 
