@@ -190,7 +190,7 @@ fn a_job_without_an_id_that_failed_is_run_again_once() {
 fn another_input_is_refused_before_anything_is_sent_unless_it_is_forced() {
     let server = Server::start([Step::ok()]);
     let jobs = jobs_of(&server, &["a", "b"]);
-    let first = with(jobs.as_bytes(), b"").output();
+    let first = with(jobs.as_bytes(), b"").args(["-c", "1"]).output();
     first.exits(0);
     let old = first.bytes(OUT);
     let other_body = jobs.replace("/b\"", "/changed\"");
