@@ -53,12 +53,7 @@ impl Name {
 
     /// Of a result.
     pub(super) fn of_row(row: &Row, status: Status) -> Result<Self, &'static str> {
-        let job = row.job.as_deref().map(|text| {
-            let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-            let hash = u64::from_str_radix(text, 16).ok().filter(|_| digits);
-            hash.map(JobHash).ok_or("its `job` is not 16 hex digits")
-        });
-        let job = job.transpose()?;
+        let job = row.hash()?;
         match (&row.id, status) {
             (Some(id), Status::Ok | Status::Failed) => Ok(Self::Id(hash(id), job)),
             (_, Status::Ok | Status::Failed | Status::Invalid) => job

@@ -2,6 +2,7 @@
 
 mod done;
 mod earlier;
+mod failed;
 mod row;
 mod sends;
 
@@ -13,6 +14,7 @@ use crate::error::Problem;
 use crate::limit::{Counts, KeyBy, Spec, keys_of};
 pub use done::{Claim, Done};
 pub use earlier::{Damage, Earlier, Tail, first_unclaimed, look};
+pub use failed::{FailedJob, FailedJobs, failed};
 pub use sends::{Sends, check, read};
 
 /// What limits need to know of each try.

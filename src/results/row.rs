@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::Needs;
-use crate::job::Keys;
+use crate::job::{JobHash, Keys};
 use crate::outcome::{Spent, UnitsSpent};
 use crate::proof::Event;
 use crate::units::Tick;
@@ -65,6 +65,17 @@ impl Row<'_> {
     /// The tries, if the line tells of any.
     pub(super) fn tries(&self) -> &[Made] {
         self.tries.as_deref().unwrap_or_default()
+    }
+
+    /// The content that names the job, if the line tells it.
+    pub(super) fn hash(&self) -> Result<Option<JobHash>, &'static str> {
+        let Some(text) = self.job.as_deref() else {
+            return Ok(None);
+        };
+        let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let hash = u64::from_str_radix(text, 16).ok().filter(|_| digits);
+        let hash = hash.ok_or("its `job` is not 16 hex digits")?;
+        Ok(Some(JobHash(hash)))
     }
 
     /// The values of the keys that are needed; none for a job that was never tried.

@@ -1,0 +1,242 @@
+//! Which jobs failed in the end. Floor 4: doors.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::done::Name;
+use super::row::{Names, Row};
+use super::{LineEnd, Lines, regular, unreadable};
+use crate::error::Problem;
+use crate::job::JobHash;
+use crate::outcome::Status;
+
+/// A job whose last result is `failed`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedJob {
+    /// The input that it stood in, as given; `None` if the run had only one.
+    pub file: Option<Arc<str>>,
+    /// Its line there, from 1.
+    pub line: u64,
+    /// Its own name.
+    pub id: Option<Box<str>>,
+    /// Its content.
+    pub job: Option<JobHash>,
+    /// The line of its last result, from 1.
+    pub result: u64,
+    /// Where it went, without credentials; `None` if that was not asked for.
+    pub url: Option<Box<str>>,
+}
+
+/// What is read of a file of results. Memory grows with the jobs that failed, not with all.
+#[derive(Debug, Default)]
+pub struct FailedJobs {
+    /// In no order.
+    pub jobs: Vec<FailedJob>,
+    /// Lines that were read.
+    pub results: u64,
+    /// The last line, if it is not whole: it was passed over.
+    pub torn: Option<u64>,
+}
+
+/// Reads a file of results: the last of a job is its result. URLs are kept of the jobs of those inputs for
+/// which `with_url` says so.
+///
+/// A last line without its end that is no result was torn; any other such line is a problem.
+pub fn failed(path: &Path, with_url: impl Fn(Option<&str>) -> bool) -> Result<FailedJobs, Problem> {
+    let shown = path.display().to_string();
+    let unreadable = |why| unreadable(path, &why);
+    let mut lines = Lines::new(regular(path).map_err(unreadable)?);
+    let (mut found, mut names) = (FailedJobs::default(), Names::default());
+    let mut failed = HashMap::new();
+    while let Some(raw) = lines.next().map_err(unreadable)? {
+        let seen = Seen::read(raw.bytes, raw.number, &mut names, &with_url);
+        match (seen, raw.end) {
+            (Ok(seen), _) => {
+                found.results += 1;
+                seen.note(&mut failed);
+            }
+            (Err(_), LineEnd::File) => found.torn = Some(raw.number),
+            (Err(why), LineEnd::Newline) => return Err(damaged(&shown, raw.number, &why)),
+        }
+    }
+    found.jobs = failed.into_values().collect();
+    Ok(found)
+}
+
+fn damaged(shown: &str, line: u64, why: &str) -> Problem {
+    let why = why.split(" at line ").next().unwrap_or_default();
+    let mend = "name a file that `shaper run -o` has written, or restore this one";
+    Problem::usage(format!("is no result: {why}"), mend).at(format!("{shown}:{line}"))
+}
+
+/// How jobs are told apart: by id, else by content and position. See [`super::Done`].
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Id(u64),
+    Job(u64, u64),
+}
+
+/// One result.
+struct Seen {
+    key: Key,
+    /// `None` if it is no failure.
+    failed: Option<FailedJob>,
+}
+
+/// The one field that few jobs are asked for.
+#[derive(Deserialize)]
+struct Went<'a> {
+    #[serde(default, borrow)]
+    url: Option<Cow<'a, str>>,
+}
+
+impl Seen {
+    fn read(
+        line: &[u8],
+        number: u64,
+        names: &mut Names,
+        with_url: &impl Fn(Option<&str>) -> bool,
+    ) -> Result<Self, String> {
+        let row: Row = serde_json::from_slice(line).map_err(|why| why.to_string())?;
+        let word = row.status.as_deref().ok_or("missing field `status`")?;
+        let status = Status::of(word).ok_or_else(|| format!("unknown status {word:?}"))?;
+        let key = match Name::of_row(&row, status)? {
+            Name::Id(id, _) => Key::Id(id),
+            Name::Job(job) => Key::Job(job.0, row.seq.unwrap_or(number)),
+        };
+        let url = || with_url(row.file.as_deref()).then(|| url(line)).flatten();
+        let failed = match status {
+            Status::Failed => Some(FailedJob {
+                file: row.file.as_deref().map(|file| once(file, names)),
+                line: row.line.ok_or("missing field `line`")?,
+                id: row.id.as_deref().map(Box::from),
+                job: row.hash()?,
+                result: number,
+                url: url(),
+            }),
+            Status::Ok | Status::Invalid => None,
+        };
+        Ok(Self { key, failed })
+    }
+
+    fn note(self, failed: &mut HashMap<Key, FailedJob>) {
+        match (failed.entry(self.key), self.failed) {
+            (Entry::Occupied(mut earlier), Some(later)) => {
+                earlier.insert(later);
+            }
+            (Entry::Occupied(earlier), None) => {
+                earlier.remove();
+            }
+            (Entry::Vacant(free), Some(first)) => {
+                free.insert(first);
+            }
+            (Entry::Vacant(_), None) => {}
+        }
+    }
+}
+
+fn url(line: &[u8]) -> Option<Box<str>> {
+    let went: Went = serde_json::from_slice(line).ok()?;
+    went.url.as_deref().map(Box::from)
+}
+
+fn once(name: &str, names: &mut Names) -> Arc<str> {
+    if let Some(known) = names.get(name) {
+        return Arc::clone(known);
+    }
+    let name: Arc<str> = name.into();
+    names.insert(Arc::clone(&name));
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A result: id or none, content, position, line, status.
+    fn line(id: Option<&str>, job: u64, seq: u64, status: &str) -> String {
+        let id = serde_json::json!(id);
+        format!(
+            r#"{{"seq":{seq},"line":{},"id":{id},"job":"{job:016x}","status":"{status}","tries":[],"url":"http://h/{seq}"}}"#,
+            seq + 1
+        ) + "\n"
+    }
+
+    fn from(text: &str) -> Result<FailedJobs, Problem> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.jsonl");
+        fs::write(&path, text).unwrap();
+        let mut failed = failed(&path, |file| file == Some("-"))?;
+        failed.jobs.sort_by_key(|job| job.line);
+        Ok(failed)
+    }
+
+    fn lines_of(text: &str) -> Vec<(u64, u64)> {
+        let failed = from(text).unwrap();
+        let each = failed.jobs.iter().map(|job| (job.line, job.result));
+        each.collect()
+    }
+
+    #[test]
+    fn a_job_has_failed_if_its_last_result_has() {
+        let a = |status| line(Some("a"), 1, 0, status);
+        let b = |status| line(None, 7, 1, status);
+        let (failed, ok) = ("failed", "ok");
+        let retried = [a(failed), b(failed), a(ok)].concat();
+        assert_eq!(lines_of(&retried), [(2, 2)]);
+        let again = [a(failed), b(failed), a(failed), b(ok)].concat();
+        assert_eq!(lines_of(&again), [(1, 3)]);
+        let moved = [a(failed), line(Some("a"), 1, 4, ok)].concat();
+        assert_eq!(lines_of(&moved), [], "an id is a job wherever it stood");
+        assert_eq!(lines_of(&line(None, 3, 0, "invalid")), []);
+    }
+
+    #[test]
+    fn equal_jobs_without_ids_are_told_apart_by_their_position() {
+        let equal = |seq, status| line(None, 7, seq, status);
+        let one = [equal(0, "failed"), equal(1, "failed"), equal(0, "ok")].concat();
+        assert_eq!(lines_of(&one), [(2, 2)]);
+        // Two that stood at one position are two jobs if the first of them was ok.
+        let two = [equal(1, "ok"), equal(1, "failed")].concat();
+        assert_eq!(lines_of(&two), [(2, 2)]);
+    }
+
+    #[test]
+    fn a_torn_last_line_is_passed_over_and_damage_elsewhere_is_told_with_its_line() {
+        let whole = line(Some("a"), 1, 0, "failed");
+        let torn = from(&format!("{whole}{}", &whole[..30])).unwrap();
+        assert_eq!((torn.jobs.len(), torn.results, torn.torn), (1, 1, Some(2)));
+        assert_eq!(from(whole.trim_end()).unwrap().jobs.len(), 1);
+        for bad in [
+            "{\"seq\":1",
+            "{}",
+            "{\"status\":\"odd\"}",
+            "{\"status\":\"failed\"}",
+            "{\"status\":\"failed\",\"id\":\"a\"}",
+            "{\"status\":\"failed\",\"line\":1,\"job\":\"+123\"}",
+        ] {
+            let problem = from(&format!("{whole}{bad}\n{whole}")).unwrap_err();
+            assert!(problem.place.ends_with("r.jsonl:2"), "{problem}");
+        }
+        assert_eq!(from("").unwrap().results, 0);
+    }
+
+    #[test]
+    fn urls_are_kept_only_where_they_are_asked_for() {
+        let file = |name: &str| {
+            let file = format!("\"file\":{name:?},\"line\"");
+            line(None, 1, 0, "failed").replacen("\"line\"", &file, 1)
+        };
+        let url = |text: &str| from(text).unwrap().jobs[0].url.clone();
+        assert_eq!(url(&file("-")).as_deref(), Some("http://h/0"));
+        assert_eq!(url(&file("jobs.jsonl")), None);
+        assert_eq!(url(&line(None, 1, 0, "failed")), None);
+    }
+}
