@@ -35,6 +35,12 @@ pub struct Manifest {
     pub inputs: Vec<Input>,
     /// What relative URLs were relative to, its credentials as `***`.
     pub base_url: Option<String>,
+    /// What relative names of inputs were relative to; `None` if nothing tells.
+    #[serde(default)]
+    pub folder: Option<String>,
+    /// What else jobs were given; `None` if nothing tells.
+    #[serde(default)]
+    pub given: Option<Given>,
     /// Of the jitter.
     pub seed: u64,
     /// The name of the machine.
@@ -83,6 +89,25 @@ pub struct Input {
     pub size: Option<u64>,
     /// Microseconds since the Unix epoch.
     pub changed_us: Option<u64>,
+}
+
+/// What the command line has given to jobs, as far as it may be kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Given {
+    /// How the lines of all inputs were read; `None` if by content.
+    pub format: Option<String>,
+    /// The method of jobs that name none.
+    pub method: Option<String>,
+    /// The body of jobs that have none.
+    pub data: Option<Withheld>,
+}
+
+/// A value that was there and is not kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Withheld {
+    /// As credentials are shown.
+    #[serde(rename = "***")]
+    Value,
 }
 
 /// The figures of a run that is over.
@@ -144,20 +169,23 @@ pub fn check(results: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The manifest of these results; `None` if there is no such file.
+/// The manifest of these results, for its limits; `None` if there is no such file.
 pub fn read(results: &Path) -> Result<Option<Manifest>, Problem> {
-    let path = path_of(results);
-    let unreadable = |why: &dyn std::fmt::Display| {
+    find(results).map_err(|why| {
         let what = format!("does not tell the limits of the run: {why}");
         let mend = "give them by options, as to the run: --qps, --window, --tpm";
-        Problem::usage(what, mend).at(path.display().to_string())
-    };
-    match file(&path) {
+        Problem::usage(what, mend).at(path_of(results).display().to_string())
+    })
+}
+
+/// The manifest of these results, or why it cannot be read; `None` if there is no such file.
+pub fn find(results: &Path) -> Result<Option<Manifest>, String> {
+    match file(&path_of(results)) {
         Ok(bytes) => serde_json::from_slice(&bytes)
             .map(Some)
-            .map_err(|why| unreadable(&why)),
+            .map_err(|why| why.to_string()),
         Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(why) => Err(unreadable(&why)),
+        Err(why) => Err(why.to_string()),
     }
 }
 
@@ -346,6 +374,12 @@ mod tests {
             slack_us: 2_000,
             inputs: vec![Input::named("-".to_owned())],
             base_url: None,
+            folder: Some("/data".to_owned()),
+            given: Some(Given {
+                format: None,
+                method: Some("PUT".to_owned()),
+                data: Some(Withheld::Value),
+            }),
             seed: 7,
             host: host(),
             started_us: 1_700_000_000_000_000,
@@ -373,6 +407,19 @@ mod tests {
         assert_eq!(shown, expected);
         let names = fs::read_dir(folder.path()).unwrap();
         assert_eq!(names.count(), 1, "nothing else is left there");
+    }
+
+    #[test]
+    fn a_run_before_it_told_what_jobs_were_given_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = folder.path().join("out.jsonl");
+        let mut told = serde_json::to_value(manifest()).unwrap();
+        let fields = told.as_object_mut().unwrap();
+        fields.remove("folder");
+        fields.remove("given");
+        fs::write(path_of(&results), told.to_string()).unwrap();
+        let read = read(&results).unwrap().unwrap();
+        assert_eq!((read.folder, read.given), (None, None));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Results with what is told beside them: `FILE.run`. Floor 6: front.
 
+use std::env;
 use std::fs::File;
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use crate::engine::Event;
 use crate::error::Problem;
 use crate::job::without_credentials;
 use crate::limit::Spec;
-use crate::manifest::{self, Before, Ended, Input, Limit, Manifest};
+use crate::manifest::{self, Before, Ended, Given, Input, Limit, Manifest, Withheld};
 use crate::report::Report;
 use crate::sink::{Existing, Sink, SinkSpec, Target};
 use crate::units::{Cost, Tick, nanos};
@@ -35,6 +36,15 @@ pub(super) fn check(sink: &SinkSpec) -> Result<(), Problem> {
             manifest::check(path)
         }
         (Target::File(_) | Target::Stdout | Target::Nowhere, _) => Ok(()),
+    }
+}
+
+fn given(args: &RunArgs) -> Given {
+    let (format, method) = (args.input.format, args.http.method.as_ref());
+    Given {
+        format: format.map(|format| format.to_string()),
+        method: method.map(ToString::to_string),
+        data: args.http.data.as_ref().map(|_| Withheld::Value),
     }
 }
 
@@ -62,6 +72,8 @@ impl Kept {
             slack_us: nanos(SLACK) / 1_000,
             inputs: inputs.iter().cloned().map(Input::named).collect(),
             base_url: base_url.map(|url| without_credentials(url.as_str())),
+            folder: env::current_dir().ok().map(|it| it.display().to_string()),
+            given: Some(given(args)),
             seed,
             host: manifest::host(),
             started_us: clock.epoch_micros(Tick::ZERO),

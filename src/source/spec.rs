@@ -1,5 +1,6 @@
 //! What to read, and what the command line adds to every job. Floor 4: doors.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -51,6 +52,16 @@ pub enum Format {
     Jsonl,
     /// A URL on each line; `#` as the first character that is not blank makes a comment.
     Urls,
+}
+
+impl fmt::Display for Format {
+    /// As `--format` takes it.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Jsonl => "jsonl",
+            Self::Urls => "urls",
+        })
+    }
 }
 
 impl FromStr for Format {

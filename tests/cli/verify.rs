@@ -32,6 +32,7 @@ fn beside_results_stands_what_the_run_was_and_no_key() {
             "--bearer-env",
             "TOKEN",
         ])
+        .args(["-X", "PUT", "--data", "canary", "--format", "urls"])
         .env("TOKEN", "canary")
         .with_results()
         .output();
@@ -49,6 +50,11 @@ fn beside_results_stands_what_the_run_was_and_no_key() {
         (&run["seed"], &run["inputs"][0]["size"]),
         (&9.into(), &9.into())
     );
+    let given = serde_json::json!({ "format": "urls", "method": "PUT", "data": "***" });
+    assert_eq!(run["given"], given);
+    let folder = run["folder"].as_str().map(fs::canonicalize);
+    let own = done.path(RUN).parent().map(fs::canonicalize);
+    assert_eq!(folder.map(Result::ok), own.map(Result::ok), "{run}");
     let ended = &run["ended"];
     assert_eq!(
         (&ended["how"], &ended["sends"]),
