@@ -42,6 +42,11 @@ impl Lines {
         }
     }
 
+    /// How many were given out.
+    pub(super) fn count(&self) -> u64 {
+        self.number
+    }
+
     /// The next line, blank ones too; `None` at the end. Waits for a whole line, and for nothing behind it.
     pub(super) fn next(&mut self) -> io::Result<Option<RawLine<'_>>> {
         self.line.clear();

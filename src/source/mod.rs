@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod cases;
+mod chosen;
 mod count;
 mod draft;
 mod hash;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 use crate::error::{Exit, Problem};
 use crate::job::{BadLine, Job, Place, Units, UnitsFrom};
 
+pub use chosen::{Chosen, Found, Written};
 pub use count::count;
 use count::makes_result;
 use draft::Fault;

@@ -1,0 +1,255 @@
+//! Chosen lines of a job file, as they stand there and as what they make. Floor 4: doors.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::draft::Draft;
+use super::lines::{Lines, RawLine};
+use super::rules::Rules;
+use super::{Format, Input, Spec, hash, makes_result, read};
+use crate::error::Problem;
+use crate::job::{BadLine, Job, Place};
+
+/// A job file of which a few lines are wanted. It is read as a stream, once.
+pub struct Chosen {
+    lines: Lines,
+    name: Arc<str>,
+    input: Input,
+    format: Option<Format>,
+    rules: Rules,
+}
+
+/// What stands in a line.
+#[derive(Debug)]
+pub enum Found<'a> {
+    /// A job.
+    Job(Box<Job>, Written<'a>),
+    /// A line that makes no job.
+    Bad(BadLine),
+    /// Nothing: it is blank or a comment.
+    Nothing,
+    /// There is no such line, only so many.
+    End(u64),
+}
+
+/// How a job is written.
+#[derive(Debug)]
+pub struct Written<'a> {
+    /// Its line, without what ends it and without a byte order mark.
+    pub bytes: &'a [u8],
+    /// The file that its body stands in, as the line names it.
+    pub body_file: Option<PathBuf>,
+}
+
+impl Chosen {
+    /// Opens a file whose lines are read by the rules of `spec`, whatever inputs that names.
+    pub fn open(path: &Path, spec: &Spec) -> Result<Self, Problem> {
+        let rules = Rules::new(spec)?;
+        let name = path.display().to_string();
+        let input = Input::File(path.to_owned());
+        let opened = format_of(path, &input, spec.format).and_then(|format| {
+            let lines = Lines::new(Box::new(regular(path)?));
+            Ok((format, lines))
+        });
+        let (format, lines) = opened.map_err(|why| unreadable(&name, &why))?;
+        Ok(Self {
+            lines,
+            name: name.into(),
+            input,
+            format,
+            rules,
+        })
+    }
+
+    /// How its lines are written; `None` if all of them are blank and nothing else says so.
+    pub fn format(&self) -> Option<Format> {
+        self.format
+    }
+
+    /// The line of this number, from 1, which must be above that of the call before. Lines between are
+    /// passed over unread.
+    pub fn line(&mut self, number: u64) -> Result<Found<'_>, Problem> {
+        let unreadable = |why| unreadable(&self.name, &why);
+        while self.lines.count() + 1 < number {
+            if self.lines.next().map_err(unreadable)?.is_none() {
+                return Ok(Found::End(self.lines.count()));
+            }
+        }
+        let count = self.lines.count();
+        let Some(raw) = self.lines.next().map_err(unreadable)? else {
+            return Ok(Found::End(count));
+        };
+        if !makes_result(raw.bytes, &self.input, &mut self.format) {
+            return Ok(Found::Nothing);
+        }
+        let format = self.format.expect("a line that makes a result has told it");
+        let place = Place {
+            file: Arc::clone(&self.name),
+            line: raw.number,
+        };
+        let folder = self.input.folder();
+        Ok(found(&raw, place, format, &folder, &mut self.rules))
+    }
+}
+
+fn found<'a>(
+    raw: &RawLine<'a>,
+    place: Place,
+    format: Format,
+    folder: &Path,
+    rules: &mut Rules,
+) -> Found<'a> {
+    let (id, draft) = read(raw, format, folder, &mut |_| {});
+    let body_file = draft.as_ref().ok().and_then(body_file);
+    let job = draft.and_then(|draft| rules.job(place.clone(), id.clone(), draft));
+    match job {
+        Ok(job) => Found::Job(
+            Box::new(job),
+            Written {
+                bytes: raw.bytes,
+                body_file,
+            },
+        ),
+        Err(fault) => Found::Bad(BadLine {
+            place,
+            column: fault.column,
+            what: fault.what,
+            mend: fault.mend,
+            id,
+            hash: hash::of_line(raw.bytes),
+        }),
+    }
+}
+
+fn body_file(draft: &Draft<'_>) -> Option<PathBuf> {
+    let mut fields = draft.fields.iter();
+    let (_, value) = fields.find(|(name, _)| name == "body_file")?;
+    serde_json::from_str(value.get()).ok()
+}
+
+/// What can be read twice.
+fn regular(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    let kind = file.metadata()?;
+    if kind.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !kind.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    Ok(file)
+}
+
+/// As it is given, else by the first line that is not blank.
+fn format_of(path: &Path, input: &Input, given: Option<Format>) -> io::Result<Option<Format>> {
+    let mut format = given;
+    let mut lines = Lines::new(Box::new(regular(path)?));
+    while format.is_none()
+        && let Some(raw) = lines.next()?
+    {
+        makes_result(raw.bytes, input, &mut format);
+    }
+    Ok(format)
+}
+
+fn unreadable(name: &str, why: &io::Error) -> Problem {
+    let mend = "jobs are copied out of the files that they were read from: make it readable";
+    Problem::usage(format!("cannot be read: {why}"), mend).at(name)
+}
+
+impl Format {
+    /// Whether a file that begins with this line is taken for this format, whatever it is called.
+    pub fn is_told_by(self, line: &[u8]) -> bool {
+        ["jobs", "jobs.jsonl"]
+            .map(|name| Input::File(PathBuf::from(name)))
+            .iter()
+            .all(|input| Self::guess(line, input) == self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// What stands in these lines, with the bytes of jobs.
+    fn seen(text: &[u8], spec: &Spec, numbers: &[u64]) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("jobs");
+        fs::write(&path, text).unwrap();
+        fs::write(folder.path().join("body"), "x").unwrap();
+        let mut chosen = Chosen::open(&path, spec).unwrap();
+        let show = |number: &u64| match chosen.line(*number).unwrap() {
+            Found::Job(job, written) => {
+                let bytes = String::from_utf8_lossy(written.bytes);
+                let body = written
+                    .body_file
+                    .map_or(String::new(), |file| format!(" + {}", file.display()));
+                format!("{}: {bytes}{body}", job.target.url.path())
+            }
+            Found::Bad(bad) => bad.what,
+            Found::Nothing => "nothing".to_owned(),
+            Found::End(count) => format!("{count} lines"),
+        };
+        numbers.iter().map(show).collect()
+    }
+
+    #[test]
+    fn a_line_keeps_its_bytes_without_mark_and_line_end() {
+        let text = b"\xEF\xBB\xBF{\"url\":\"http://h/a\" }\r\n\n {\"url\":\"http://h/b\"}";
+        let lines = seen(text, &Spec::default(), &[1, 2, 3, 4]);
+        let wanted = [
+            "/a: {\"url\":\"http://h/a\" }",
+            "nothing",
+            "/b:  {\"url\":\"http://h/b\"}",
+            "3 lines",
+        ];
+        assert_eq!(lines, wanted);
+    }
+
+    #[test]
+    fn the_format_is_told_by_lines_that_are_passed_over() {
+        let text = b"\n# list\n/a\n  # more\n {x}\n";
+        let spec = Spec {
+            base_url: Some("http://h/".parse().unwrap()),
+            ..Spec::default()
+        };
+        let lines = seen(text, &spec, &[4, 5, 9]);
+        assert_eq!(lines, ["nothing", "/%7Bx%7D:  {x}", "5 lines"]);
+        let relative = seen(text, &Spec::default(), &[3]);
+        assert_eq!(relative, ["relative URL needs --base-url"]);
+    }
+
+    #[test]
+    fn the_file_of_a_body_is_told() {
+        let text = b"{\"url\":\"http://h/a\",\"body_file\":\"body\"}\n";
+        let lines = seen(text, &Spec::default(), &[1]);
+        assert_eq!(lines.len(), 1);
+        assert!(lines[0].ends_with("} + body"), "{lines:?}");
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_not_read() {
+        for path in ["/dev/zero", "/", "/nowhere/jobs"] {
+            let opened = Chosen::open(Path::new(path), &Spec::default());
+            let problem = opened.map(|_| ()).unwrap_err();
+            assert!(problem.to_string().starts_with(&format!("{path}: cannot")));
+        }
+    }
+
+    #[test]
+    fn a_first_line_tells_its_format_or_not() {
+        for (line, format, told) in [
+            ("{\"url\":\"/a\"}", Format::Jsonl, true),
+            ("http://h/", Format::Urls, true),
+            ("/a", Format::Urls, true),
+            ("_next", Format::Urls, false),
+            ("{x}", Format::Urls, false),
+        ] {
+            assert_eq!(format.is_told_by(line.as_bytes()), told, "{line}");
+        }
+    }
+}
