@@ -12,6 +12,7 @@ mod cli {
     mod limit_flags;
     mod limits;
     mod output;
+    mod report;
     mod resume;
     mod retry;
     mod signals;

@@ -48,6 +48,8 @@ pub(super) enum Command {
     Compare(CompareArgs),
     /// Prove from the recorded send times that no limit was exceeded
     Verify(Box<VerifyArgs>),
+    /// Copy the lines of the jobs that failed out of the job files, to run them again
+    Report(ReportArgs),
     /// Serve the modelled API over HTTP
     Mock(MockArgs),
     /// Say how a command is used, or (help limits) which limit suits which server
@@ -405,6 +407,45 @@ pub(super) struct VerifyArgs {
     )]
     pub(super) report: ReportForm,
 }
+
+/// `shaper report`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A job has failed if its last result is `failed`. Each line is read again by the rules of its
+run and compared with the result; if one of them makes another job, nothing is copied. What
+FILE.run cannot tell is given again: --data, and a --base-url with credentials. Of several files
+of results each is told for itself, one after the other.
+
+Example:
+  shaper report out.jsonl --failed-jobs > again.jsonl
+  shaper run again.jsonl -o again.out
+
+Exit codes: 0 all failed jobs copied, or none failed; 1 some cannot be copied: they came from
+stdin or a pipe, or are in another format; 2 results, FILE.run or job files unreadable or changed;
+3 not written, 141 stdout closed."
+)]
+pub(super) struct ReportArgs {
+    /// Files of results, each with its FILE.run beside it
+    #[arg(value_name = "RESULTS", required = true)]
+    pub(super) results: Vec<PathBuf>,
+    /// Copy the lines of failed jobs to stdout, byte for byte
+    #[arg(long, required = true)]
+    pub(super) failed_jobs: bool,
+    /// What relative URLs were relative to
+    #[arg(long, value_name = "URL", value_parser = base_url, help_heading = AS_TO_THE_RUN)]
+    pub(super) base_url: Option<Url>,
+    /// The method of jobs that name none
+    #[arg(short = 'X', long, value_name = "METHOD", help_heading = AS_TO_THE_RUN)]
+    pub(super) method: Option<Method>,
+    /// The body of jobs that have none
+    #[arg(long, value_name = "TEXT", help_heading = AS_TO_THE_RUN)]
+    pub(super) data: Option<String>,
+    /// jsonl or urls: of several job files only those in this format
+    #[arg(long, value_name = "FORMAT", help_heading = AS_TO_THE_RUN)]
+    pub(super) format: Option<Format>,
+}
+
+const AS_TO_THE_RUN: &str = "As they were given to the run (default: what FILE.run tells)";
 
 /// `shaper mock`.
 #[derive(Debug, Args)]

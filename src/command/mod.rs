@@ -7,6 +7,9 @@ mod help;
 mod kept;
 mod limits;
 mod mock;
+mod not_it;
+mod origin;
+mod report;
 mod resume;
 mod run;
 mod values;
@@ -32,6 +35,7 @@ pub fn main(line: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Verify(args) => verify::verify(&args),
+        Command::Report(args) => report::report(&args),
         Command::Mock(args) => mock::mock(&args),
         Command::Help(args) => help::help(&args),
     };
@@ -85,14 +89,19 @@ fn print(page: &str) -> Result<(), Problem> {
     let mut out = io::stdout().lock();
     out.write_all(page.as_bytes())
         .and_then(|()| out.flush())
-        .map_err(|why| match why.kind() {
-            io::ErrorKind::BrokenPipe => Problem::new(Exit::PipeClosed, "", ""),
-            _ => Problem::new(
-                Exit::Unwritten,
-                format!("stdout: {why}"),
-                "make room there, or write to another place",
-            ),
-        })
+        .map_err(|why| unwritten(&why))
+}
+
+/// Why stdout takes no more.
+fn unwritten(why: &io::Error) -> Problem {
+    match why.kind() {
+        io::ErrorKind::BrokenPipe => Problem::new(Exit::PipeClosed, "", ""),
+        _ => Problem::new(
+            Exit::Unwritten,
+            format!("stdout: {why}"),
+            "make room there, or write to another place",
+        ),
+    }
 }
 
 impl ColorWhen {

@@ -88,7 +88,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
 }
 
 /// A file that is named twice would have everything sent twice.
-fn once(paths: &[PathBuf]) -> Result<(), Problem> {
+pub(super) fn once(paths: &[PathBuf]) -> Result<(), Problem> {
     let place = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
     let mut places: Vec<PathBuf> = Vec::new();
     for path in paths {

@@ -12,7 +12,7 @@ use super::done::Name;
 use super::row::{Names, Row};
 use super::{LineEnd, Lines, regular, unreadable};
 use crate::error::Problem;
-use crate::job::JobHash;
+use crate::job::{Job, JobHash};
 use crate::outcome::Status;
 
 /// A job whose last result is `failed`.
@@ -30,6 +30,13 @@ pub struct FailedJob {
     pub result: u64,
     /// Where it went, without credentials; `None` if that was not asked for.
     pub url: Option<Box<str>>,
+}
+
+impl FailedJob {
+    /// Whether this is that job: its content, and its id.
+    pub fn is(&self, job: &Job) -> bool {
+        self.job.is_none_or(|hash| hash == job.hash) && self.id == job.id
+    }
 }
 
 /// What is read of a file of results. Memory grows with the jobs that failed, not with all.

@@ -39,7 +39,7 @@ fn help_limits_names_every_kind_with_what_it_promises() {
 
 #[test]
 fn help_on_a_command_is_its_help() {
-    for command in ["run", "compare", "mock"] {
+    for command in ["run", "compare", "report", "mock"] {
         let topic = Shaper::plain().args(["help", command]).output();
         let flag = Shaper::plain().args([command, "--help"]).output();
         topic.exits(0);

@@ -1,0 +1,161 @@
+//! Why a line of a job file is not the job that failed. Floor 6: front.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use super::origin::Run;
+use crate::error::Problem;
+use crate::job::without_credentials;
+use crate::manifest::Input;
+use crate::results::FailedJob;
+use crate::source::Found;
+
+/// A job that failed, and the file in which its line is another one.
+pub(super) struct NotIt<'a> {
+    pub(super) run: &'a Run<'a>,
+    pub(super) job: &'a FailedJob,
+    /// The input as the run named it.
+    pub(super) name: &'a str,
+    /// Where it is now.
+    pub(super) path: &'a Path,
+}
+
+/// A likely reason, and what to do about it.
+type Reason = (String, &'static str);
+
+const RESTORE: &str = "restore the file as it was";
+
+impl NotIt<'_> {
+    /// What stands there instead, with every reason that something tells of.
+    pub(super) fn problem(&self, found: &Found) -> Problem {
+        let mut reasons: Vec<Reason> = self.changed().into_iter().collect();
+        reasons.extend(self.options());
+        if let Found::Job(_, written) = found
+            && let Some(file) = &written.body_file
+        {
+            let what = format!("what is in {} may have changed", file.display());
+            reasons.push((what, "restore it"));
+        }
+        if !self.run.told.earlier.is_empty() {
+            let what = "several runs have written these results: lines may have moved between them";
+            reasons.push((what.to_owned(), RESTORE));
+        }
+        if reasons.is_empty() {
+            let what = "its size and time of change are those of the run".to_owned();
+            reasons.push((what, "give the options of the run"));
+        }
+        let mut what = format!("{}; nothing was copied", self.difference(found));
+        let mut mends: Vec<String> = Vec::new();
+        for (reason, mend) in &reasons {
+            what += "\n  ";
+            what += reason;
+            if !mends.iter().any(|known| known == mend) {
+                mends.push((*mend).to_owned());
+            }
+        }
+        let results = self.run.results.display();
+        mends.push(format!(
+            "if lines have only moved, `shaper run JOBS -o {results} --resume --retry-failed` finds the jobs"
+        ));
+        let place = format!("{}:{}", self.path.display(), self.job.line);
+        Problem::usage(what, mends.join("; ")).at(place)
+    }
+
+    fn difference(&self, found: &Found) -> String {
+        let failed = format!("{}:{}", self.run.results.display(), self.job.result);
+        let id = |id: Option<&str>| id.map_or("no id".to_owned(), |id| format!("id {id:?}"));
+        match found {
+            Found::Job(now, _) => match self.job.job {
+                Some(then) if then != now.hash => format!(
+                    "is job {}, the one that failed is {then} ({failed})",
+                    now.hash
+                ),
+                Some(_) | None => format!(
+                    "is the job with {}, the one that failed has {} ({failed})",
+                    id(now.id.as_deref()),
+                    id(self.job.id.as_deref())
+                ),
+            },
+            Found::Bad(bad) => format!("makes no job: {}; one failed there ({failed})", bad.what),
+            Found::Nothing => format!("is blank or a comment, a job failed there ({failed})"),
+            Found::End(count) => {
+                format!("the file has {count} lines, a job failed in this one ({failed})")
+            }
+        }
+    }
+
+    /// What the file was when the run began, beside what it is now.
+    fn changed(&self) -> Option<Reason> {
+        let mut inputs = self.run.told.inputs.iter();
+        let then = inputs.find(|input| input.name == self.name)?;
+        let now = Input::named(self.path.display().to_string());
+        let what = match (then.size, now.size, then.changed_us, now.changed_us) {
+            (Some(then), Some(now), ..) if then != now => {
+                format!("the file has changed since the run: {then} bytes then, {now} now")
+            }
+            (.., Some(then), Some(now)) if then != now => format!(
+                "the file was written since the run: at {}, not {}",
+                moment(now),
+                moment(then)
+            ),
+            _ => return None,
+        };
+        Some((what, RESTORE))
+    }
+
+    /// Options of the run that nothing tells, and those of the report that differ.
+    fn options(&self) -> Vec<Reason> {
+        let (args, told) = (self.run.args, &self.run.told);
+        let mut reasons = Vec::new();
+        let mut because = |what: &str, mend| reasons.push((what.to_owned(), mend));
+        match &told.given {
+            None => because(
+                "FILE.run does not tell -X, --data and --format",
+                "give those of the run",
+            ),
+            Some(given) => {
+                if given.data.is_some() && args.data.is_none() {
+                    let mend = "give --data as to the run";
+                    because("the run had --data, whose text is not kept", mend);
+                }
+                if given.data.is_some() && args.data.is_some() {
+                    let mend = "give --data as to the run";
+                    because("--data may be another than that of the run", mend);
+                }
+                if given.data.is_none() && args.data.is_some() {
+                    because("the run had no --data", "leave it out");
+                }
+                let method = args.method.as_ref().map(http::Method::as_str);
+                if method.is_some() && method != given.method.as_deref() {
+                    because("-X is another than that of the run", "leave it out");
+                }
+            }
+        }
+        let base = args.base_url.as_ref();
+        let base = base.map(|url| without_credentials(url.as_str()));
+        match (&told.base_url, &base) {
+            (Some(then), None) if then.contains("***") => because(
+                "the run had --base-url with credentials, which are not kept",
+                "give --base-url as to the run",
+            ),
+            (then, Some(_)) if *then != base => because(
+                "--base-url is another than that of the run",
+                "give --base-url as to the run",
+            ),
+            (_, Some(now)) if now.contains("***") => because(
+                "credentials of --base-url may be others than those of the run",
+                "give --base-url as to the run",
+            ),
+            (Some(_) | None, Some(_) | None) => {}
+        }
+        reasons
+    }
+}
+
+/// Microseconds since the Unix epoch, for people.
+fn moment(micros: u64) -> String {
+    let at = SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(micros));
+    at.map_or_else(String::new, |at| {
+        humantime::format_rfc3339_micros(at).to_string()
+    })
+}

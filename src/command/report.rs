@@ -1,0 +1,243 @@
+//! `shaper report --failed-jobs`: copies the lines of jobs that failed to stdout. Floor 6: front.
+
+use std::collections::HashSet;
+use std::io::{self, BufWriter, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::SpooledTempFile;
+
+use super::args::ReportArgs;
+use super::not_it::NotIt;
+use super::origin::Run;
+use super::verify::once;
+use super::{say, unwritten};
+use crate::error::{Exit, Problem};
+use crate::results::{self, FailedJob, FailedJobs};
+use crate::source::{Chosen, Format, Found};
+
+/// Copied lines above this, in bytes, wait in a file that has no name.
+const IN_MEMORY: usize = 16 << 20;
+
+pub(super) fn report(args: &ReportArgs) -> Result<Exit, Problem> {
+    args.results
+        .iter()
+        .try_for_each(|path| results::check(path))?;
+    once(&args.results)?;
+    let mut copy = Copy::new();
+    for path in &args.results {
+        copy.all(&Run::of(path, args)?)?;
+    }
+    copy.pour()
+}
+
+/// Lines that are to go to stdout when all of them are found, and what is told then.
+struct Copy {
+    lines: BufWriter<SpooledTempFile>,
+    /// Of the lines, and a file of them.
+    format: Option<(Format, PathBuf)>,
+    /// Of the lines.
+    ids: HashSet<Box<str>>,
+    copied: u64,
+    /// Failed jobs that cannot be copied.
+    left: u64,
+    notes: Vec<String>,
+}
+
+impl Copy {
+    fn new() -> Self {
+        Self {
+            lines: BufWriter::new(SpooledTempFile::new(IN_MEMORY)),
+            format: None,
+            ids: HashSet::new(),
+            copied: 0,
+            left: 0,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The failed jobs of a file of results.
+    fn all(&mut self, run: &Run) -> Result<(), Problem> {
+        let shown = run.results.display();
+        let passing = run.passing();
+        let only = run.only();
+        let failed = results::failed(run.results, |file| {
+            file.or(only).is_some_and(|name| passing.contains(name))
+        })?;
+        let FailedJobs {
+            jobs,
+            results,
+            torn,
+        } = failed;
+        if let Some(line) = torn {
+            let note = format!("{shown}:{line}: the last line is torn: it was passed over");
+            self.notes.push(note);
+        }
+        if jobs.is_empty() {
+            self.notes.push(format!(
+                "{shown}: none of {results} results tells of a failed job"
+            ));
+        }
+        let before = self.copied;
+        for (name, jobs) in run.by_input(jobs)? {
+            if passing.contains(&*name) {
+                self.list(run, &name, &jobs);
+            } else {
+                self.file(run, &name, &jobs)?;
+            }
+        }
+        let options = run.options();
+        if self.copied > before && !options.is_empty() {
+            self.notes.push(format!(
+                "{shown}: run its jobs again with what they were given: {options}"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Jobs whose lines nobody has.
+    fn list(&mut self, run: &Run, name: &str, jobs: &[FailedJob]) {
+        let input = if name == "-" { "standard input" } else { name };
+        let shown = run.results.display();
+        let mut note = format!(
+            "{shown}: {} came from {input}, which cannot be read again:",
+            count(jobs.len() as u64, "failed job")
+        );
+        for job in jobs {
+            note += "\n  line ";
+            note += &job.line.to_string();
+            if let Some(id) = &job.id {
+                note.extend(["  id \"", &id.escape_debug().to_string(), "\""]);
+            }
+            if let Some(url) = &job.url {
+                note.extend(["  ", &url.escape_debug().to_string()]);
+            }
+        }
+        self.notes.push(note);
+        self.left += jobs.len() as u64;
+    }
+
+    /// Jobs of a file.
+    fn file(&mut self, run: &Run, name: &str, jobs: &[FailedJob]) -> Result<(), Problem> {
+        let path = run.find(name)?;
+        let mut chosen = Chosen::open(&path, &run.spec)?;
+        if let Some(format) = chosen.format() {
+            if run.args.format.is_some_and(|wanted| wanted != format) {
+                let jobs = jobs.len() as u64;
+                let left = count(jobs, "failed job");
+                let note = format!("{}: {left} left out: --format {format}", path.display());
+                self.notes.push(note);
+                self.left += jobs;
+                return Ok(());
+            }
+            self.mixed(format, &path)?;
+        }
+        let mut body_files = 0;
+        // An input that is named twice has two jobs in each line.
+        for jobs in jobs.chunk_by(|one, next| one.line == next.line) {
+            let found = chosen.line(jobs[0].line)?;
+            for job in jobs {
+                match &found {
+                    Found::Job(now, written) if job.is(now) => {
+                        let body_file = written.body_file.as_ref();
+                        body_files += u64::from(body_file.is_some_and(|it| it.is_relative()));
+                        self.id(job)?;
+                        self.line(written.bytes)?;
+                    }
+                    found => {
+                        let not_it = NotIt {
+                            run,
+                            job,
+                            name,
+                            path: &path,
+                        };
+                        return Err(not_it.problem(found));
+                    }
+                }
+            }
+        }
+        if body_files > 0 {
+            let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+            let folder = folder.unwrap_or(Path::new(".")).display();
+            self.notes.push(format!(
+                "{}: {} with a body_file: run them from a file in {folder}",
+                path.display(),
+                count(body_files, "copied line")
+            ));
+        }
+        Ok(())
+    }
+
+    /// One output has one format: that of its first line.
+    fn mixed(&mut self, format: Format, path: &Path) -> Result<(), Problem> {
+        let (first, of) = self.format.get_or_insert_with(|| (format, path.to_owned()));
+        if *first == format {
+            return Ok(());
+        }
+        let what = format!(
+            "{} holds jobs as {first}, {} as {format}: one output of both could not be run",
+            of.display(),
+            path.display()
+        );
+        let mend = format!("copy one format at a time: --format {first}, then --format {format}");
+        Err(Problem::usage(what, mend))
+    }
+
+    /// Ids are unique in the results of one run, and have to be in what is run again.
+    fn id(&mut self, job: &FailedJob) -> Result<(), Problem> {
+        let Some(id) = &job.id else {
+            return Ok(());
+        };
+        if self.ids.insert(id.clone()) {
+            return Ok(());
+        }
+        let what =
+            format!("two failed jobs have the id {id:?}: one output of both could not be run");
+        Err(Problem::usage(what, "copy one file of results at a time"))
+    }
+
+    fn line(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+        if let Some((format, _)) = self.format
+            && self.copied == 0
+            && !format.is_told_by(bytes)
+        {
+            let note =
+                format!("the first line does not tell its format: run it with --format {format}");
+            self.notes.push(note);
+        }
+        self.copied += 1;
+        let written = self.lines.write_all(bytes);
+        written
+            .and_then(|()| self.lines.write_all(b"\n"))
+            .map_err(|why| unkept(&why))
+    }
+
+    /// Everything is found: writes it, then tells the rest.
+    fn pour(self) -> Result<Exit, Problem> {
+        let lines = self.lines.into_inner();
+        let mut lines = lines.map_err(|why| unkept(why.error()))?;
+        lines.rewind().map_err(|why| unkept(&why))?;
+        let mut out = io::stdout().lock();
+        io::copy(&mut lines, &mut out)
+            .and_then(|_| out.flush())
+            .map_err(|why| unwritten(&why))?;
+        self.notes.iter().for_each(|note| say(note));
+        if self.copied > 0 {
+            say(&format!("{} copied", count(self.copied, "failed job")));
+        }
+        Ok(if self.left > 0 {
+            Exit::SomeFailed
+        } else {
+            Exit::AllOk
+        })
+    }
+}
+
+fn unkept(why: &io::Error) -> Problem {
+    let what = format!("the copied lines cannot be kept in a temporary file: {why}");
+    Problem::usage(what, "make room there, or set TMPDIR to another folder")
+}
+
+fn count(number: u64, what: &str) -> String {
+    let end = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{end}")
+}
