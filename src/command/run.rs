@@ -101,7 +101,13 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
         End::InputLost(problem) | End::SinkLost(problem) => tell(problem),
         End::Finished | End::Signalled(_) => {}
     }
-    reported.and(written).map(|()| exit)
+    match &end {
+        // A full disk has been told once, and takes no figures either.
+        End::SinkLost(_) => reported.map(|()| exit),
+        End::InputLost(_) | End::Finished | End::Signalled(_) => {
+            reported.and(written).map(|()| exit)
+        }
+    }
 }
 
 /// An input that has at least one line, or may be empty.
