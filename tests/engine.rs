@@ -6,6 +6,8 @@
 mod limits;
 #[path = "engine/order.rs"]
 mod order;
+#[path = "engine/ordered.rs"]
+mod ordered;
 #[path = "engine/vectors.rs"]
 mod vectors;
 
@@ -625,7 +627,11 @@ fn the_first_signal_finishes_what_is_in_flight_and_the_second_stops() {
         })
         .collect();
     assert_eq!(tickets.len(), 2);
-    engine.tell(Tick(1), Event::Signal(Signal::Interrupt), &mut actions);
+    engine.tell(
+        Tick(1),
+        Event::Signal(Signal::Interrupt, Tick(1)),
+        &mut actions,
+    );
     engine.decide(Tick(1), &mut actions);
     assert!(
         actions.is_empty(),
@@ -640,7 +646,11 @@ fn the_first_signal_finishes_what_is_in_flight_and_the_second_stops() {
     assert!(matches!(actions[..], [Action::Record(ticket, _)] if ticket == tickets[0]));
     actions.clear();
     engine.tell(Tick(2), Event::Recorded(tickets[0]), &mut actions);
-    engine.tell(Tick(3), Event::Signal(Signal::Terminate), &mut actions);
+    engine.tell(
+        Tick(3),
+        Event::Signal(Signal::Terminate, Tick(3)),
+        &mut actions,
+    );
     assert!(matches!(
         actions[..],
         [Action::Stop(End::Signalled(Signal::Terminate))]
@@ -661,10 +671,14 @@ fn one_sigterm_that_comes_twice_is_one_wish() {
     );
     engine.decide(Tick::ZERO, &mut actions);
     actions.clear();
-    engine.tell(Tick(1), Event::Signal(Signal::Terminate), &mut actions);
+    engine.tell(
+        Tick(1),
+        Event::Signal(Signal::Terminate, Tick(1)),
+        &mut actions,
+    );
     engine.tell(
         Tick(2 * MILLI),
-        Event::Signal(Signal::Terminate),
+        Event::Signal(Signal::Terminate, Tick(2 * MILLI)),
         &mut actions,
     );
     assert!(
@@ -673,7 +687,7 @@ fn one_sigterm_that_comes_twice_is_one_wish() {
     );
     engine.tell(
         Tick(2 * SECOND),
-        Event::Signal(Signal::Terminate),
+        Event::Signal(Signal::Terminate, Tick(2 * SECOND)),
         &mut actions,
     );
     assert!(matches!(

@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::builder::{BoolishValueParser, TypedValueParser};
+use clap::{ArgAction, Args, Parser, Subcommand};
 use http::{HeaderName, HeaderValue, Method, header};
 use url::Url;
 
 use super::values::{
     Bound, Burst, ColorWhen, ProgressKind, ReportForm, Value, attempts, base_url, burst, bytes,
-    count, count_or_none, few, header_line, rate_or_none, span, window,
+    count, count_or_none, few, header_line, order, rate_or_none, span, window,
 };
-use crate::engine::{Arrivals, Oversize, Refund};
+use crate::engine::{Arrivals, Order, Oversize, Refund};
 use crate::error::Problem;
 use crate::estimate::Estimator;
 use crate::job::Headers;
@@ -307,6 +308,12 @@ pub(super) struct OutputArgs {
         allow_hyphen_values = true
     )]
     pub(super) fsync: Fsync,
+    /// Results in the order of the input; one that waits for an older one keeps its slot
+    #[arg(long = "ordered", action = ArgAction::SetTrue, value_parser = BoolishValueParser::new().map(order))]
+    pub(super) order: Order,
+    /// After Ctrl-C or SIGTERM what is in flight may take so long; default: no limit but --timeout
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = span)]
+    pub(super) grace: Option<Duration>,
     /// Bodies of answers in the results: keep, none
     #[arg(long, value_name = "WHICH", default_value = "keep")]
     pub(super) body: Keep,
@@ -344,7 +351,7 @@ pub(super) struct OutputArgs {
     #[arg(long)]
     pub(super) ascii: bool,
     /// Say more: every failed job
-    #[arg(short, long, action = clap::ArgAction::Count, conflicts_with = "quiet")]
+    #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet")]
     pub(super) verbose: u8,
     /// Nothing on stderr but what ends the run
     #[arg(short, long)]

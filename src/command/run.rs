@@ -225,6 +225,8 @@ fn rules(args: &RunArgs, limits: Vec<Spec>, setting: Setting, seed: u64) -> Rule
             ..LookAhead::default()
         },
         seam: Seam::default(),
+        order: args.output.order,
+        grace: args.output.grace,
     }
 }
 

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use http::{HeaderName, HeaderValue};
 use url::Url;
 
+use crate::engine::Order;
 use crate::units::{Cost, Rate, parse_count, parse_duration, parse_span};
 
 /// A bound that an option gives, or takes away: `none`.
@@ -81,6 +82,15 @@ pub(super) enum ColorWhen {
     Always,
     /// Never.
     Never,
+}
+
+/// What `--ordered` means, given or not.
+pub(super) fn order(given: bool) -> Order {
+    if given {
+        Order::ByInput
+    } else {
+        Order::ByCompletion
+    }
 }
 
 pub(super) fn count(text: &str) -> Result<Cost, String> {

@@ -243,7 +243,8 @@ impl Run {
                 .progress
                 .note(&format!("finishing {in_flight} in flight, {again}"));
         }
-        self.tell(Event::Signal(signal));
+        let now = self.live.clock.now();
+        self.tell(Event::Signal(signal, now));
         if self.end.is_some() {
             self.live
                 .progress

@@ -5,9 +5,11 @@ use super::held::{Held, Phase};
 use super::keyed::StateId;
 use super::lanes::{Parked, Rest};
 use super::obstacle::{Elder, Obstacle, Stops, Until};
+use super::order::InOrder;
 use super::talk::Ticket;
 use super::{Action, Engine, HAS_WORK};
 use crate::job::Job;
+use crate::metrics::Owner;
 use crate::units::Tick;
 
 /// What a look at all heads has found.
@@ -51,9 +53,9 @@ impl Engine {
                 .max(self.lanes.open_since(lane))
                 .max(self.now.before(self.rules.slack));
             let opening = self.gate.opening(&work.job, states, from, self.now);
-            let (opening, elder) = match opening {
+            let (opening, elder) = match opening.and_then(|at| self.in_turn(seq, &work.job, at)) {
                 Ok(at) => (self.harmless(seq, &work.job, states, at, &closed), None),
-                Err(obstacle) => (Err(obstacle), elder(held, obstacle)),
+                Err(obstacle) => (Err(self.in_fact(obstacle)), elder(held, obstacle)),
             };
             let obstacle = match opening {
                 Ok(at) => {
@@ -97,10 +99,35 @@ impl Engine {
         let held = self.roll.get(ticket);
         let work = held.work.as_mut().expect(HAS_WORK);
         self.gate.take(&work.job, at, &mut held.holds);
+        if let Some(in_order) = &mut self.in_order {
+            in_order.goes(held.seq, work.job.slots);
+        }
         held.phase = Phase::Flying;
         self.leaves_lane(ticket, lane);
         let action = self.grant(ticket, at);
         actions.push(action);
+    }
+
+    /// This job may go at `at`, unless results are written in order and an older one might miss its slots.
+    pub(super) fn in_turn(&self, seq: u64, job: &Job, at: Tick) -> Result<Tick, Obstacle> {
+        match &self.in_order {
+            Some(in_order) if !in_order.lets(seq, job.slots, self.rules.slots) => Err(Obstacle {
+                owner: Owner::Order,
+                until: Until::Release(None),
+                stops: Stops::Everyone,
+            }),
+            Some(_) | None => Ok(at),
+        }
+    }
+
+    /// Slots that are taken by results that wait for an older one more than by anything else are the order's.
+    fn in_fact(&self, obstacle: Obstacle) -> Obstacle {
+        let held_back = self.in_order.as_ref().map_or(0, InOrder::held_back);
+        if obstacle.owner == Owner::Slot && held_back > self.flying.max(self.recording) {
+            let owner = Owner::Order;
+            return Obstacle { owner, ..obstacle };
+        }
+        obstacle
     }
 
     /// Whether an older head than `seq` waits for a shared limit that this job pays.

@@ -23,7 +23,7 @@ impl Engine {
 
     /// Each state has the lanes that use it, and the costs of those who wait for it.
     pub(super) fn states_add_up(&self) {
-        if self.signal.is_some() {
+        if self.ending.has_begun() {
             return;
         }
         let lanes: Vec<_> = self.lanes.all_states().cloned().collect();
@@ -54,6 +54,7 @@ impl Engine {
             let from = from.max(self.lanes.open_since(lane));
             let from = from.max(self.now.before(self.rules.slack));
             let opening = self.gate.opening(job, states, from, self.now);
+            let opening = opening.and_then(|at| self.in_turn(seq, job, at));
             let at = match opening {
                 Ok(at) => Some(at),
                 Err(Obstacle { until, .. }) => match until {

@@ -8,7 +8,7 @@ use super::lanes::Pays;
 use super::obstacle::{Elder, Obstacle, Stops, Until};
 use super::paid::Paid;
 use super::rule::{Charge, Rule};
-use super::rules::{Oversize, Refund, Rules};
+use super::rules::{Order, Oversize, Refund, Rules};
 use crate::job::Job;
 use crate::limit::{Hold, Leaves, Moment, NeverFits, Ready, Setting, Used, keys_of};
 use crate::metrics::Owner;
@@ -53,10 +53,15 @@ impl Gate {
         let keys = keys_of(&rules.limits);
         let slots = rules
             .slots
-            .map(|most| Rule::slots(most, Owner::Slot, Scope::All));
+            .map(|most| Rule::slots(most, Moment::Recorded, Owner::Slot, Scope::All));
+        // Results that are held back must not take an origin from the job that they wait for.
+        let until = match rules.order {
+            Order::ByCompletion => Moment::Recorded,
+            Order::ByInput => Moment::Ended,
+        };
         let per_host = rules
             .per_host
-            .map(|most| Rule::slots(most, Owner::HostSlot, Scope::Origin));
+            .map(|most| Rule::slots(most, until, Owner::HostSlot, Scope::Origin));
         let limits = (0..rules.limits.len()).map(|number| Rule::limit(number, rules, &keys));
         let mut gate = Self {
             rules: slots.into_iter().chain(per_host).chain(limits).collect(),

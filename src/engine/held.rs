@@ -42,8 +42,8 @@ pub(super) enum Phase {
     Resting,
     /// In flight.
     Flying,
-    /// Being written.
-    Recording(Status),
+    /// With a result that is to be written, or is being written.
+    Done(Status),
 }
 
 /// A job on its way to its result.
@@ -185,7 +185,7 @@ impl Roll {
     pub(super) fn grounded(&self) -> Vec<Ticket> {
         let grounded = |held: &Held| match held.phase {
             Phase::Waiting | Phase::Resting => true,
-            Phase::Flying | Phase::Recording(_) => false,
+            Phase::Flying | Phase::Done(_) => false,
         };
         let places = self.places.iter().enumerate();
         places
@@ -197,6 +197,12 @@ impl Roll {
 
 #[cfg(test)]
 impl Roll {
+    /// Every line that is held.
+    pub(super) fn all(&self) -> impl Iterator<Item = (Ticket, &Held)> {
+        let places = self.places.iter().enumerate();
+        places.filter_map(|(place, held)| Some((ticket_of(place), held.as_ref()?)))
+    }
+
     /// Lines that are held and their bytes, counted one by one.
     pub(super) fn recount(&self) -> (usize, u64) {
         let held = || self.places.iter().flatten();

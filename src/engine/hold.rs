@@ -49,7 +49,7 @@ impl Engine {
 
     /// The same where no limit holds any job.
     fn held_by_none(&mut self, pause: Option<(Tick, Rest)>, rest: Option<Tick>) -> HoldOn {
-        let reading = matches!(self.input, Input::Open) && self.signal.is_none();
+        let reading = matches!(self.input, Input::Open) && !self.ending.has_begun();
         if reading && self.lanes.are_many() && self.rules.look_ahead.is_full(&self.load_ahead()) {
             let lanes = &self.lanes;
             self.metrics.full_of(|| lanes.fullest());

@@ -6,6 +6,7 @@
 mod admission;
 #[cfg(test)]
 mod audit;
+mod ending;
 mod gate;
 mod guard;
 mod heads;
@@ -15,6 +16,7 @@ mod keyed;
 mod lanes;
 mod lookahead;
 mod obstacle;
+mod order;
 mod paid;
 mod patience;
 mod rule;
@@ -28,8 +30,8 @@ mod upheaval;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
-use std::time::Duration;
 
+pub use ending::{Ending, Wish};
 use gate::{Gate, Holds};
 use guard::Travel;
 use heads::LaneId;
@@ -37,8 +39,9 @@ use held::{Phase, Roll, Work};
 use lanes::{Entry, Joins, Lanes, Rest};
 use lookahead::Load;
 pub use lookahead::LookAhead;
+use order::InOrder;
 use paid::Paid;
-pub use rules::{Arrivals, Oversize, Refund, Rules};
+pub use rules::{Arrivals, Order, Oversize, Refund, Rules};
 use schedule::Schedule;
 pub use seam::{Broken, Seam};
 pub use talk::{Action, End, Event, Grant, Signal, Ticket};
@@ -73,11 +76,13 @@ pub struct Engine {
     /// Lines asked for and not yet here.
     asked: usize,
     flying: usize,
+    /// Results that are handed over to be written.
     recording: usize,
+    /// What is not yet handed over, where that has an order.
+    in_order: Option<InOrder>,
     next_seq: u64,
     input: Input,
-    /// The first signal, and when it came.
-    signal: Option<(Signal, Tick)>,
+    ending: Ending,
     stopped: bool,
     metrics: Metrics,
     /// What held the oldest head at the last decision.
@@ -109,9 +114,13 @@ impl Engine {
             asked: 0,
             flying: 0,
             recording: 0,
+            in_order: match rules.order {
+                Order::ByCompletion => None,
+                Order::ByInput => Some(InOrder::default()),
+            },
             next_seq: 0,
             input: Input::Open,
-            signal: None,
+            ending: Ending::new(rules.grace),
             stopped: false,
             metrics: Metrics::new(
                 rules.slack,
@@ -127,6 +136,10 @@ impl Engine {
         self.now = self.now.max(now);
         self.metrics.advance(self.now);
         if self.stopped {
+            // What was handed over before the end may still be written.
+            if let Event::Recorded(ticket) = event {
+                self.recorded(ticket);
+            }
             return;
         }
         match event {
@@ -144,8 +157,8 @@ impl Engine {
             Event::Ended(ticket, at, end) => self.ended(ticket, at, *end, actions),
             Event::Recorded(ticket) => self.recorded(ticket),
             Event::SinkLost(problem) => self.stop(End::SinkLost(problem), actions),
-            Event::Cancel(seq) => self.withdraw(seq),
-            Event::Signal(signal) => self.signalled(signal, actions),
+            Event::Cancel(seq) => self.withdraw(seq, actions),
+            Event::Signal(signal, at) => self.signalled(signal, at, actions),
         }
     }
 
@@ -164,8 +177,9 @@ impl Engine {
             scan = self.admit(actions);
         }
         let idle = self.is_idle();
-        if let Some((signal, _)) = self.signal {
-            if idle {
+        if let Some(signal) = self.ending.first() {
+            let over = self.ending.until().is_some_and(|until| until <= self.now);
+            if idle || over {
                 self.stop(End::Signalled(signal), actions);
             }
         } else if let (true, 0, Input::Ended(how)) = (idle, self.roll.len(), &self.input) {
@@ -190,6 +204,7 @@ impl Engine {
             pause.map(|(until, _)| until),
             rest,
             self.next_deadline(),
+            self.ending.until(),
         ];
         next.into_iter().flatten().min()
     }
@@ -228,8 +243,11 @@ impl Engine {
 
     fn read(&mut self, line: Result<Job, BadLine>, ready_at: Tick, actions: &mut Vec<Action>) {
         let seq = self.arrived(ready_at);
-        if self.signal.is_some() {
+        if self.ending.has_begun() {
             return;
+        }
+        if let Some(in_order) = &mut self.in_order {
+            in_order.read(seq);
         }
         let job = match line {
             Ok(job) => job,
@@ -255,6 +273,9 @@ impl Engine {
             return;
         }
         let ticket = self.roll.add(seq, job.size());
+        if let Some(in_order) = &mut self.in_order {
+            in_order.waits(seq, job.slots);
+        }
         let held = self.roll.get(ticket);
         held.lane = Some(lane);
         held.holds = Holds::none(states);
@@ -333,7 +354,17 @@ impl Engine {
         self.record(ticket, outcome, actions);
     }
 
-    /// The engine forgets a line: recorded, or withdrawn.
+    /// A job will have no result: those who come after it wait for it no longer.
+    fn vanish(&mut self, ticket: Ticket, actions: &mut Vec<Action>) {
+        if let Some(in_order) = &mut self.in_order {
+            let held = self.roll.peek(ticket);
+            in_order.vanishes(held.seq, held.work().job.slots);
+            self.hand_over(actions);
+        }
+        self.forget(ticket);
+    }
+
+    /// The engine forgets a line: recorded, or without a result.
     fn forget(&mut self, ticket: Ticket) {
         if let Some(lane) = self.roll.remove(ticket) {
             self.leave(lane);
@@ -483,15 +514,18 @@ impl Engine {
             .retry
             .after(&work.job, seq, tries, work.last_rest, &end, asked);
         match verdict {
-            Verdict::Again(_) if self.signal.is_some() => {
+            Verdict::Again(_) if self.ending.has_begun() => {
                 self.gate.released(&mut held.holds, now);
                 self.lanes.given_back(&held.holds.states);
-                self.forget(ticket);
+                self.vanish(ticket, actions);
             }
             Verdict::Again(rest) => {
                 self.gate.released(&mut held.holds, now);
                 self.lanes.given_back(&held.holds.states);
                 held.phase = Phase::Resting;
+                if let Some(in_order) = &mut self.in_order {
+                    in_order.waits(seq, work.job.slots);
+                }
                 work.last_rest = rest;
                 let pause = asked.unwrap_or_default().min(rest);
                 work.waits.push((Owner::Pause, pause));
@@ -549,16 +583,34 @@ impl Engine {
     }
 
     fn record(&mut self, ticket: Ticket, outcome: Outcome, actions: &mut Vec<Action>) {
-        self.recording += 1;
-        self.roll.get(ticket).phase = Phase::Recording(outcome.status);
+        self.roll.get(ticket).phase = Phase::Done(outcome.status);
         self.metrics.done(&outcome);
-        actions.push(Action::Record(ticket, Box::new(outcome)));
+        let outcome = Box::new(outcome);
+        match &mut self.in_order {
+            None => self.write(ticket, outcome, actions),
+            Some(in_order) => {
+                in_order.finished(ticket, outcome);
+                self.hand_over(actions);
+            }
+        }
+    }
+
+    /// Results whose turn has come are handed over.
+    fn hand_over(&mut self, actions: &mut Vec<Action>) {
+        while let Some((ticket, outcome)) = self.in_order.as_mut().and_then(InOrder::next) {
+            self.write(ticket, outcome, actions);
+        }
+    }
+
+    fn write(&mut self, ticket: Ticket, outcome: Box<Outcome>, actions: &mut Vec<Action>) {
+        self.recording += 1;
+        actions.push(Action::Record(ticket, outcome));
     }
 
     fn recorded(&mut self, ticket: Ticket) {
         let now = self.now;
         let held = self.roll.get(ticket);
-        let Phase::Recording(status) = held.phase else {
+        let Phase::Done(status) = held.phase else {
             return;
         };
         self.gate.released(&mut held.holds, now);
@@ -569,7 +621,7 @@ impl Engine {
     }
 
     /// A job that waits or rests is withdrawn: it has no result.
-    fn withdraw(&mut self, seq: u64) {
+    fn withdraw(&mut self, seq: u64, actions: &mut Vec<Action>) {
         let Some(ticket) = self.roll.find(seq) else {
             return;
         };
@@ -579,36 +631,41 @@ impl Engine {
                 self.leaves_lane(ticket, lane);
             }
             (Phase::Resting, _) => self.rests.retain(|&Reverse((_, _, own))| own != ticket),
-            (Phase::Waiting | Phase::Flying | Phase::Recording(_), _) => return,
+            (Phase::Waiting | Phase::Flying | Phase::Done(_), _) => return,
         }
-        self.forget(ticket);
+        self.vanish(ticket, actions);
     }
 
     /// Everything that is not in flight is withdrawn.
-    fn withdraw_all(&mut self) {
+    fn withdraw_all(&mut self, actions: &mut Vec<Action>) {
         self.lanes.clear();
         self.rests.clear();
         for ticket in self.roll.grounded() {
-            self.forget(ticket);
+            self.vanish(ticket, actions);
         }
     }
 
     // End.
 
     /// The first signal withdraws all that is not in flight, the second stops.
-    fn signalled(&mut self, signal: Signal, actions: &mut Vec<Action>) {
-        match self.signal {
-            None => {
-                self.signal = Some((signal, self.now));
-                self.withdraw_all();
-            }
-            Some((Signal::Terminate, at))
-                if signal == Signal::Terminate && self.now < at.after(ONE_WISH) => {}
-            Some(_) => self.stop(End::Signalled(signal), actions),
+    fn signalled(&mut self, signal: Signal, at: Tick, actions: &mut Vec<Action>) {
+        match self.ending.wish(signal, at) {
+            Wish::Drain => self.withdraw_all(actions),
+            Wish::Same => {}
+            Wish::Stop => self.stop(End::Signalled(signal), actions),
         }
     }
 
+    /// What is finished is handed over first, if anybody takes it: it was paid for.
     fn stop(&mut self, end: End, actions: &mut Vec<Action>) {
+        match (&mut self.in_order, &end) {
+            (Some(in_order), End::Finished | End::InputLost(_) | End::Signalled(_)) => {
+                for (ticket, outcome) in in_order.rest() {
+                    self.write(ticket, outcome, actions);
+                }
+            }
+            (Some(_), End::SinkLost(_)) | (None, _) => {}
+        }
         self.stopped = true;
         actions.push(Action::Stop(end));
     }
@@ -616,7 +673,7 @@ impl Engine {
     // Read on, and say whose time it is.
 
     fn read_on(&mut self, actions: &mut Vec<Action>) {
-        let open = matches!(self.input, Input::Open) && self.signal.is_none() && !self.stopped;
+        let open = matches!(self.input, Input::Open) && !self.ending.has_begun() && !self.stopped;
         let wanted = match self.rules.arrivals {
             Arrivals::Closed => self.wanted,
             Arrivals::Once => usize::MAX,
@@ -639,10 +696,6 @@ impl Engine {
         }
     }
 }
-
-/// `timeout` and some supervisors signal the process and then its group: SIGTERM again within this is the
-/// same wish.
-const ONE_WISH: Duration = Duration::from_secs(1);
 
 /// Only bad lines and refused jobs have no lane, and those are never sent.
 const IN_A_LANE: &str = "a job that may be sent has a lane";

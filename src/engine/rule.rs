@@ -8,7 +8,7 @@ use super::obstacle::Stops;
 use super::rules::Rules;
 use super::seam::Pasts;
 use crate::job::Job;
-use crate::limit::{Counts, Guard, KeyBy, Kind, Leaves, Limit, Setting, Slots, Spec};
+use crate::limit::{Counts, Guard, KeyBy, Kind, Leaves, Limit, Moment, Setting, Slots, Spec};
 use crate::metrics::Owner;
 use crate::outcome::{Spent, UnitsSpent};
 use crate::units::Cost;
@@ -75,7 +75,7 @@ impl From<Counts> for Charge {
 /// How a rule starts for another key.
 #[derive(Debug)]
 enum Build {
-    Slots(Cost),
+    Slots(Cost, Moment),
     Limit(Box<Spec>, Pasts),
 }
 
@@ -93,7 +93,7 @@ pub(super) struct Rule {
 impl Rule {
     pub(super) fn leaves(&self) -> Leaves {
         match &self.build {
-            Build::Slots(_) => Leaves::Send,
+            Build::Slots(..) => Leaves::Send,
             Build::Limit(spec, _) => spec.leaves,
         }
     }
@@ -124,7 +124,7 @@ impl Rule {
         key: Option<&Arc<str>>,
     ) -> Box<dyn Limit> {
         match &self.build {
-            Build::Slots(slots) => Box::new(Slots::new(*slots)),
+            Build::Slots(slots, until) => Box::new(Slots::kept_until(*until, *slots)),
             Build::Limit(spec, pasts) => {
                 let mut limit = spec.go_on(setting, pasts.of(key));
                 if let Some(guard) = guard.and_then(|guard| self.measured(setting, guard)) {
@@ -146,19 +146,19 @@ impl Rule {
             {
                 Some(guard.min(spec.rate.period / 100))
             }
-            Build::Limit(..) | Build::Slots(_) => None,
+            Build::Limit(..) | Build::Slots(..) => None,
         }
     }
 
-    /// So many slots.
-    pub(super) fn slots(most: Cost, owner: Owner, scope: Scope) -> Self {
+    /// So many slots, each kept until then.
+    pub(super) fn slots(most: Cost, until: Moment, owner: Owner, scope: Scope) -> Self {
         Self {
             owner,
             name: owner.word().into(),
             charge: Charge::Slots,
             capacity: most,
             scope,
-            build: Build::Slots(most),
+            build: Build::Slots(most, until),
         }
     }
 

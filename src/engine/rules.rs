@@ -38,6 +38,20 @@ pub struct Rules {
     pub look_ahead: LookAhead,
     /// Where the limits go on from.
     pub seam: Seam,
+    /// In which order results are written.
+    pub order: Order,
+    /// The longest that a run goes on after a signal; `None`: until what is in flight has ended.
+    pub grace: Option<Duration>,
+}
+
+/// In which order results are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// As they come.
+    #[default]
+    ByCompletion,
+    /// As their lines were read. A result that waits for an older one keeps its slots.
+    ByInput,
 }
 
 /// What becomes of a job that costs more than a limit can ever hold.
@@ -123,6 +137,8 @@ impl Default for Rules {
             timeout: Duration::from_secs(30),
             look_ahead: LookAhead::default(),
             seam: Seam::default(),
+            order: Order::default(),
+            grace: None,
         }
     }
 }

@@ -39,8 +39,8 @@ pub enum Event {
     SinkLost(Problem),
     /// The job at this position of the input is withdrawn, if it still waits.
     Cancel(u64),
-    /// The user or the system wants the run to end; the engine counts them.
-    Signal(Signal),
+    /// The user or the system wants the run to end, since this moment; the engine counts them.
+    Signal(Signal, Tick),
 }
 
 /// Signals that end a run: the first drains, the second stops.
@@ -87,6 +87,6 @@ pub enum End {
     InputLost(Problem),
     /// Results could not be written.
     SinkLost(Problem),
-    /// A signal; what was in flight is finished unless a second one came.
+    /// A signal; what was in flight is finished unless a second one came, or the grace was over.
     Signalled(Signal),
 }

@@ -41,6 +41,8 @@ struct Flight {
     slots: u64,
     sent: bool,
     head: Option<Head>,
+    /// Its answer is lost on the way: it ends by this moment, and not before.
+    lost_until: Option<Tick>,
 }
 
 /// What the world believes of the engine.
@@ -53,14 +55,23 @@ struct World {
     read: u64,
     asked: usize,
     input_open: bool,
-    signals: u32,
+    /// The first signal.
+    signal: Option<(Signal, Tick)>,
+    /// A second one, or the end of the grace, is to end the run at once.
+    stopped: bool,
     /// Waiting or resting.
     grounded: BTreeSet<u64>,
     flying: BTreeMap<Ticket, Flight>,
     /// The line that is read just now.
     reading: Option<u64>,
+    /// The line whose try ends just now.
+    ending: Option<u64>,
     /// With its slots; `None` if it never had a lane.
     recording: BTreeMap<Ticket, (u64, Option<u64>)>,
+    /// Finished and not handed over, as an older line is not: like those that are written.
+    held_back: BTreeMap<Ticket, (u64, Option<u64>)>,
+    /// What was handed over last.
+    last: Option<u64>,
     /// What was sent by the last decision.
     sent: Vec<(u64, Ticket)>,
     recorded: BTreeSet<u64>,
@@ -109,7 +120,11 @@ fn rules(dice: &mut Dice) -> Rules {
             ..Policy::default()
         },
         slack: Duration::from_millis(dice.below(3)),
-        timeout: Duration::from_secs(30),
+        timeout: Duration::from_millis(200),
+        order: dice.pick(&[Order::ByCompletion, Order::ByInput, Order::ByInput]),
+        grace: dice
+            .once_in(3)
+            .then(|| Duration::from_millis(dice.below(300))),
         look_ahead: LookAhead {
             jobs: usize::try_from(1 + dice.below(40)).unwrap(),
             bytes: 1 + dice.below(30_000),
@@ -129,12 +144,16 @@ impl World {
             read: 0,
             asked: 0,
             input_open: true,
-            signals: 0,
+            signal: None,
+            stopped: false,
             grounded: BTreeSet::new(),
             flying: BTreeMap::new(),
             recording: BTreeMap::new(),
+            held_back: BTreeMap::new(),
+            last: None,
             sent: Vec::new(),
             reading: None,
+            ending: None,
             recorded: BTreeSet::new(),
             withdrawn: BTreeSet::new(),
             end: None,
@@ -192,16 +211,50 @@ impl World {
         let allowed = |action: &Action| matches!(action, Action::Record(..) | Action::Stop(_));
         assert!(actions.iter().all(allowed), "tell asks for {actions:?}");
         self.carry_out(actions);
+        self.hold_back();
+    }
+
+    /// What has its result and was not handed over.
+    fn hold_back(&mut self) {
+        for (ticket, held) in self.engine.roll.all() {
+            let is_done = matches!(held.phase, Phase::Done(_));
+            if !is_done || self.recording.contains_key(&ticket) {
+                continue;
+            }
+            assert_eq!(self.engine.rules.order, Order::ByInput);
+            let flight = self.flying.remove(&ticket);
+            let slots = flight.map_or(0, |flight| flight.slots);
+            self.grounded.remove(&held.seq);
+            let slots = held.lane.map(|_| slots);
+            self.held_back.entry(ticket).or_insert((held.seq, slots));
+        }
+        let nobody = self.end.is_none() || matches!(self.end, Some(End::SinkLost(_)));
+        assert!(nobody || self.held_back.is_empty(), "what was paid is lost");
+    }
+
+    /// Lines are handed over in order; only at the end of the run some are left out.
+    fn is_in_order(&mut self, seq: u64, stops: bool) {
+        assert!(self.last < Some(seq), "{seq} after {:?}", self.last);
+        self.last = Some(seq);
+        if !stops {
+            let flying = self.flying.values().map(|flight| flight.seq);
+            let held_back = self.held_back.values().map(|(seq, _)| *seq);
+            let mut open = flying.chain(held_back).chain(self.grounded.iter().copied());
+            // A try that fails after a signal has no result, and holds nobody up.
+            let passed = open.find(|&open| open < seq && self.ending != Some(open));
+            assert_eq!(passed, None, "{seq} passes it");
+        }
     }
 
     fn carry_out(&mut self, actions: Vec<Action>) {
+        let stops = actions.iter().any(|last| matches!(last, Action::Stop(_)));
         for action in actions {
             assert_eq!(self.end, None, "after the end: {action:?}");
             match action {
                 Action::Read(lines) => {
-                    assert!(lines > 0 && self.input_open && self.signals == 0);
+                    assert!(lines > 0 && self.input_open && self.signal.is_none());
                     self.asked += lines;
-                    let held = self.grounded.len() + self.flying.len() + self.recording.len();
+                    let held = self.held();
                     let (wanted, bounds) = (self.engine.wanted, self.engine.rules.look_ahead);
                     assert!(
                         held + self.asked <= bounds.jobs,
@@ -226,12 +279,15 @@ impl World {
                     assert!(grant.charged_at >= self.now.before(slack));
                     assert!(!self.recording.contains_key(&ticket));
                     self.sent.push((seq, ticket));
+                    assert_eq!(self.signal, None, "{seq} is sent after a signal");
+                    let lost = self.dice.once_in(12);
                     let flight = Flight {
                         seq,
                         origin: job.origin.clone(),
                         slots,
                         sent: false,
                         head: None,
+                        lost_until: lost.then_some(grant.give_up_at),
                     };
                     assert!(self.flying.insert(ticket, flight).is_none());
                 }
@@ -240,8 +296,10 @@ impl World {
                     let too_long = outcome.error.as_ref();
                     let too_long =
                         too_long.is_some_and(|(kind, _)| *kind == FailureKind::QueueTimeout);
+                    let held_back = self.held_back.remove(&ticket);
                     let slots = match self.flying.remove(&ticket) {
                         Some(flight) => Some(flight.slots),
+                        None if held_back.is_some() => held_back.and_then(|(_, slots)| slots),
                         None if too_long && self.grounded.remove(&seq) => {
                             (self.reading != Some(seq)).then_some(0)
                         }
@@ -250,6 +308,9 @@ impl World {
                     let twice = self.recorded.contains(&seq);
                     assert!(!twice && !self.withdrawn.contains(&seq), "{seq} again");
                     assert!(!self.grounded.contains(&seq), "{seq} still waits");
+                    if self.engine.rules.order == Order::ByInput {
+                        self.is_in_order(seq, stops);
+                    }
                     let gone = self.recording.insert(ticket, (seq, slots));
                     assert!(gone.is_none(), "two lines are written under one ticket");
                 }
@@ -278,7 +339,7 @@ impl World {
             .as_ref()
             .is_ok_and(|job| self.engine.gate.refuses(job).is_none());
         self.read += 1;
-        if self.signals > 0 {
+        if self.signal.is_some() {
             self.withdrawn.insert(seq);
         } else if grounds {
             self.grounded.insert(seq);
@@ -301,7 +362,12 @@ impl World {
                 message: String::new(),
             })
         };
+        let lost = flight.lost_until;
+        if flight.sent && lost.is_some_and(|until| self.now < until) {
+            return;
+        }
         let end = match (&flight.head, flight.sent, choice) {
+            (None, true, _) if lost.is_some() => fail(FailureKind::Timeout, Reached::Sent),
             (None, false, 0) => fail(FailureKind::Dns, Reached::NotSent),
             (None, _, 1) => fail(FailureKind::Connect, Reached::NotSent),
             (None, false, _) => {
@@ -331,12 +397,14 @@ impl World {
             }),
         };
         let seq = flight.seq;
+        self.ending = Some(seq);
         self.tell(Event::Ended(ticket, at, Box::new(end)));
+        self.ending = None;
         // Not recorded: it rests, or there is no time left to.
         if self.flying.remove(&ticket).is_some() {
-            let place = match self.signals {
-                0 => &mut self.grounded,
-                _ => &mut self.withdrawn,
+            let place = match self.signal {
+                None => &mut self.grounded,
+                Some(_) => &mut self.withdrawn,
             };
             place.insert(seq);
         }
@@ -357,13 +425,34 @@ impl World {
     }
 
     fn signal(&mut self) {
-        self.signals += 1;
-        self.withdrawn.append(&mut self.grounded);
-        self.tell(Event::Signal(Signal::Interrupt));
+        let signal = self.dice.pick(&[Signal::Interrupt, Signal::Terminate]);
+        let second = Duration::from_secs(1);
+        match self.signal {
+            None => {
+                self.signal = Some((signal, self.now));
+                self.withdrawn.append(&mut self.grounded);
+            }
+            Some((first, at)) => {
+                let same = first == Signal::Terminate && signal == first;
+                self.stopped = !same || self.now.since(at) >= second;
+            }
+        }
+        self.tell(Event::Signal(signal, self.now));
+        let expected = self.stopped.then_some(End::Signalled(signal));
+        assert_eq!(self.end, expected, "{signal:?} after {:?}", self.signal);
+    }
+
+    /// Lines between their reading and their end.
+    fn held(&self) -> usize {
+        let finished = self.held_back.len() + self.recording.len();
+        self.grounded.len() + self.flying.len() + finished
     }
 
     /// A few things happen, chosen by the dice; `rare` ones only in the first part of a run.
     fn happen(&mut self, rare: bool) {
+        if self.signal.is_some() && self.end.is_none() && self.dice.once_in(20) {
+            self.signal();
+        }
         for _ in 0..=self.dice.below(12) {
             if self.end.is_some() {
                 return;
@@ -386,7 +475,7 @@ impl World {
                     self.read();
                 }
                 397 => self.signal(),
-                398 if self.dice.once_in(2) => {
+                398 => {
                     self.tell(Event::SinkLost(Problem::new(Exit::Unwritten, "full", "")));
                 }
                 _ => {}
@@ -399,9 +488,28 @@ impl World {
         let mut actions = Vec::new();
         let next = self.engine.decide(self.now, &mut actions);
         self.sent.clear();
+        let over = self.signal.and_then(|(signal, at)| {
+            let until = at.after(self.engine.rules.grace?);
+            (until <= self.now && self.end.is_none()).then_some(End::Signalled(signal))
+        });
         self.carry_out(actions);
+        self.hold_back();
+        if over.is_some() {
+            assert_eq!(self.end, over, "the grace is over");
+            self.stopped = true;
+        }
         if self.end.is_none() {
             assert!(next.is_none_or(|next| next > self.now), "{next:?} is past");
+            let grace = self.engine.rules.grace;
+            let until = self.signal.and_then(|(_, at)| Some(at.after(grace?)));
+            assert!(
+                until.is_none_or(|until| next <= Some(until)),
+                "{next:?} is after {until:?}"
+            );
+            assert!(
+                next.is_some() || until.is_none(),
+                "nobody wakes at {until:?}"
+            );
             self.counts_add_up();
             self.hosts_have_room();
             self.engine.states_add_up();
@@ -431,7 +539,7 @@ impl World {
             (counts.read, counts.done()),
             (self.read, self.recorded.len() as u64)
         );
-        let held = flying + grounded + self.recording.len();
+        let held = self.held();
         assert_eq!(
             (engine.roll.len(), engine.roll.bytes()),
             engine.roll.recount()
@@ -439,16 +547,12 @@ impl World {
         assert_eq!(engine.roll.len(), held, "held");
         let lanes = &engine.lanes;
         assert_eq!((lanes.waiting(), lanes.waiting_open()), lanes.recount());
-        let members = held
-            - self
-                .recording
-                .values()
-                .filter(|(_, slots)| slots.is_none())
-                .count();
+        let finished = || self.recording.values().chain(self.held_back.values());
+        let members = held - finished().filter(|(_, slots)| slots.is_none()).count();
         assert_eq!(lanes.members(), members, "members of lanes");
         if let Some(slots) = engine.rules.slots {
             let flights = self.flying.values().map(|flight| flight.slots);
-            let written = self.recording.values().filter_map(|(_, slots)| *slots);
+            let written = finished().filter_map(|(_, slots)| *slots);
             let taken: u64 = flights.chain(written).sum();
             assert_eq!(self.engine.gate.slots_taken(slots), taken, "slots");
             assert!(taken <= slots.get());
@@ -484,15 +588,26 @@ impl World {
                 );
                 assert!(!self.input_open && self.engine.roll.len() == 0);
             }
-            End::Signalled(_) if self.signals == 1 => {
+            End::Signalled(_) if !self.stopped => {
                 assert!(self.flying.is_empty() && self.recording.is_empty());
                 assert_eq!(self.engine.roll.len(), 0);
             }
             End::Signalled(_) | End::SinkLost(_) => {}
         }
         // What comes after the end is of no consequence.
+        for ticket in self.flying.keys().copied().collect::<Vec<_>>() {
+            let late = Err(Failure {
+                kind: FailureKind::Reset,
+                reached: Reached::Sent,
+                message: String::new(),
+            });
+            self.tell(Event::Ended(ticket, self.now, Box::new(late)));
+        }
+        // But for what was handed over before it, and is written after all.
         for ticket in self.recording.keys().copied().collect::<Vec<_>>() {
-            self.tell(Event::Recorded(ticket));
+            if self.dice.once_in(2) {
+                self.recorded(ticket);
+            }
         }
         assert_eq!(self.decide(), None);
         let counts = self.engine.close(self.now).counts;

@@ -11,15 +11,22 @@ pub struct Slots {
     /// When one was last given back while all were taken: no grant counts from before it. One given back
     /// while others are free holds nobody, and must not pull the pace of a bucket to its own moment.
     freed_at: Tick,
+    settles_on: Moment,
 }
 
 impl Slots {
-    /// So many slots, all free.
+    /// So many slots, all free; each is kept until a result is written.
     pub fn new(count: Cost) -> Self {
+        Self::kept_until(Moment::Recorded, count)
+    }
+
+    /// So many slots, all free; each is kept until then.
+    pub fn kept_until(settles_on: Moment, count: Cost) -> Self {
         Self {
             count: count.get(),
             taken: 0,
             freed_at: Tick::ZERO,
+            settles_on,
         }
     }
 
@@ -76,7 +83,7 @@ impl Limit for Slots {
     }
 
     fn settles_on(&self) -> Moment {
-        Moment::Recorded
+        self.settles_on
     }
 }
 

@@ -103,7 +103,7 @@ const SPECIAL: [fn(&Seen) -> Option<Cure>; 2] = [
 ];
 
 /// What is worth a sentence beside the verdict, in the order of printing.
-const FINDINGS: [fn(&Seen) -> Option<String>; 8] = [
+const FINDINGS: [fn(&Seen) -> Option<String>; 9] = [
     |seen| {
         let refused = seen
             .summary
@@ -175,6 +175,12 @@ const FINDINGS: [fn(&Seen) -> Option<String>; 8] = [
             "writing results held the jobs {share} % of the time"
         ))
     },
+    |seen| {
+        let share = seen.beside(Owner::Order)?;
+        Some(format!(
+            "--ordered held the jobs {share} % of the time: results waited for an older one"
+        ))
+    },
 ];
 
 impl Seen<'_> {
@@ -230,6 +236,14 @@ impl Seen<'_> {
                     self.setup.name_of(owner)
                 ),
                 "a higher --per-host goes faster as long as that origin's latency stays".to_owned(),
+            ),
+            Owner::Order => (
+                "the order of the results chose this rate: those that waited for an older one had \
+                 the slots"
+                    .to_owned(),
+                "without --ordered each is written as it comes, and its `seq` tells the order; more \
+                 slots (-c N) let more of them wait"
+                    .to_owned(),
             ),
             Owner::Pause => (
                 "the server asked for pauses".to_owned(),
@@ -423,6 +437,11 @@ mod tests {
                 "the server asked for pauses",
                 "--window N/DUR",
             ),
+            (
+                Owner::Order,
+                "the order of the results chose this rate",
+                "without --ordered",
+            ),
             (Owner::Backoff, "too many retries", "--backoff"),
             (Owner::Connect, "connecting failed", "--max-attempts"),
             (
@@ -476,10 +495,11 @@ mod tests {
     #[test]
     fn what_else_was_seen_is_a_finding() {
         let all: &[(Owner, u64)] = &[
-            (Owner::Slot, 70),
+            (Owner::Slot, 60),
             (Owner::LookAhead, 10),
             (Owner::Client, 10),
             (Owner::Sink, 10),
+            (Owner::Order, 10),
         ];
         let findings = run(all, |summary| {
             summary.statuses.extend([(200, 88), (429, 12)]);
@@ -498,6 +518,7 @@ mod tests {
             "look-ahead was full of one origin 10 %",
             "this program was late 10 %",
             "writing results held the jobs 10 %",
+            "--ordered held the jobs 10 %",
         ]) {
             assert!(finding.starts_with(text), "{finding}");
         }

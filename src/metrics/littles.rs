@@ -30,6 +30,7 @@ impl Setup {
                 Some(slots) => format!("--per-host {slots}"),
                 None => "--per-host".to_owned(),
             },
+            Owner::Order => "--ordered".to_owned(),
             Owner::Pause => "pause".to_owned(),
             Owner::Connect => "connect".to_owned(),
             Owner::Backoff => "backoff".to_owned(),

@@ -15,6 +15,8 @@ pub enum Owner {
     Slot,
     /// All slots of the job's origin are taken.
     HostSlot,
+    /// Results are written in the order of the input, and those that wait for an older one have the slots.
+    Order,
     /// A server asked for a pause.
     Pause,
     /// An origin rests after a failed connect.
@@ -30,7 +32,7 @@ pub enum Owner {
 }
 
 impl Owner {
-    const FIXED: [Self; 10] = [
+    const FIXED: [Self; 11] = [
         Self::Nothing,
         Self::Input,
         Self::LookAhead,
@@ -41,6 +43,7 @@ impl Owner {
         Self::Sink,
         Self::Client,
         Self::HostSlot,
+        Self::Order,
     ];
 
     pub(super) fn place(self) -> usize {
@@ -56,6 +59,7 @@ impl Owner {
             Self::Sink => 7,
             Self::Client => 8,
             Self::HostSlot => 9,
+            Self::Order => 10,
         }
     }
 
@@ -67,6 +71,7 @@ impl Owner {
             Self::LookAhead => "look_ahead",
             Self::Slot => "slot",
             Self::HostSlot => "host_slot",
+            Self::Order => "order",
             Self::Pause => "pause",
             Self::Connect => "connect",
             Self::Backoff => "backoff",

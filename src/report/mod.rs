@@ -81,6 +81,7 @@ impl Report {
             Owner::LookAhead
             | Owner::Slot
             | Owner::HostSlot
+            | Owner::Order
             | Owner::Pause
             | Owner::Connect
             | Owner::Backoff

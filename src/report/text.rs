@@ -531,7 +531,13 @@ mod tests {
         summary.counts.cancelled = 1_234_567_890;
         let kinds = [FailureKind::Dns, FailureKind::Tls, FailureKind::Reset];
         summary.failures.extend(kinds.map(|kind| (kind, 1_234_567)));
-        for owner in [Owner::Input, Owner::Sink, Owner::Client, Owner::LookAhead] {
+        for owner in [
+            Owner::Input,
+            Owner::Sink,
+            Owner::Order,
+            Owner::Client,
+            Owner::LookAhead,
+        ] {
             summary.stretch.shares.push((owner, Duration::from_secs(5)));
         }
         let rates: Vec<String> = (1..=3).map(|n| format!("{}/s", n * 250)).collect();

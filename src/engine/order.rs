@@ -1,0 +1,124 @@
+//! Results in the order of the input: what is held back, and who may go meanwhile. Floor 3: rules.
+//!
+//! Sending is held back, not memory: a slot is free only when its result is written, so a result that waits
+//! for an older one keeps its slots. That must never leave too few for the older one:
+//!
+//! > For each job without slots, those that younger ones hold leave it as many as it needs.
+//!
+//! Everyone older is written before it, and gives back; so the oldest job always finds its slots, every line
+//! becomes the oldest one, and every run ends. A job that is read is the youngest, one that comes to rest had
+//! its slots beside those of the younger ones, and [`InOrder::lets`] keeps the rule at each grant.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::talk::Ticket;
+use crate::outcome::Outcome;
+use crate::units::Cost;
+
+/// What stands in for the slots where there is no limit of them.
+const UNLIMITED: usize = 1000;
+
+/// Lines that were read and whose results are not yet handed over, in the order of the input.
+#[derive(Debug, Default)]
+pub(super) struct InOrder {
+    /// With the result, once there is one. What is vanished is not here.
+    lines: BTreeMap<u64, Option<(Ticket, Box<Outcome>)>>,
+    /// Jobs without slots, by how many each needs.
+    waiting: BTreeMap<Cost, BTreeSet<u64>>,
+    /// Jobs with slots, in flight or held back.
+    holding: BTreeMap<u64, Cost>,
+    /// Results of jobs with slots.
+    held_back: usize,
+}
+
+impl InOrder {
+    /// A line was read.
+    pub(super) fn read(&mut self, seq: u64) {
+        self.lines.insert(seq, None);
+    }
+
+    /// A job that was read, or that rests, has to get its slots.
+    pub(super) fn waits(&mut self, seq: u64, slots: Cost) {
+        self.holding.remove(&seq);
+        self.waiting.entry(slots).or_default().insert(seq);
+    }
+
+    /// A job has got its slots.
+    pub(super) fn goes(&mut self, seq: u64, slots: Cost) {
+        self.waits_no_more(seq, slots);
+        self.holding.insert(seq, slots);
+    }
+
+    /// A job will have no result.
+    pub(super) fn vanishes(&mut self, seq: u64, slots: Cost) {
+        self.waits_no_more(seq, slots);
+        self.holding.remove(&seq);
+        self.lines.remove(&seq);
+    }
+
+    fn waits_no_more(&mut self, seq: u64, slots: Cost) {
+        if let Some(alike) = self.waiting.get_mut(&slots) {
+            alike.remove(&seq);
+            if alike.is_empty() {
+                self.waiting.remove(&slots);
+            }
+        }
+    }
+
+    /// A line has its result. It is given out by [`InOrder::next`] when it is the oldest.
+    pub(super) fn finished(&mut self, ticket: Ticket, outcome: Box<Outcome>) {
+        let seq = outcome.seq;
+        if let Ok(job) = &outcome.line {
+            self.waits_no_more(seq, job.slots);
+        }
+        self.held_back += usize::from(self.holding.contains_key(&seq));
+        self.lines.insert(seq, Some((ticket, outcome)));
+    }
+
+    /// The result of the oldest line, if it has one.
+    pub(super) fn next(&mut self) -> Option<(Ticket, Box<Outcome>)> {
+        self.lines.first_key_value()?.1.as_ref()?;
+        let (seq, result) = self.lines.pop_first()?;
+        self.gives_back(seq);
+        result
+    }
+
+    /// All results, in order, whoever is older.
+    pub(super) fn rest(&mut self) -> impl Iterator<Item = (Ticket, Box<Outcome>)> + use<> {
+        *self = Self {
+            lines: std::mem::take(&mut self.lines),
+            ..Self::default()
+        };
+        std::mem::take(&mut self.lines).into_values().flatten()
+    }
+
+    /// What is handed over is older than all that is left: its slots stand in nobody's way.
+    fn gives_back(&mut self, seq: u64) {
+        if self.holding.remove(&seq).is_some() {
+            self.held_back -= 1;
+        }
+    }
+
+    /// Results that are held back with the slots that they came by.
+    pub(super) fn held_back(&self) -> usize {
+        self.held_back
+    }
+
+    /// Whether a job may take its slots of so many, or may go where there is no limit of them.
+    pub(super) fn lets(&self, seq: u64, slots: Cost, of: Option<Cost>) -> bool {
+        let Some(of) = of else {
+            let oldest = self.lines.first_key_value();
+            return self.held_back < UNLIMITED || oldest.is_none_or(|(&oldest, _)| oldest == seq);
+        };
+        // Of those that need as much, most is in the way of the oldest.
+        let mut first = self.waiting.iter().filter_map(|(needs, alike)| {
+            let first = *alike.first()?;
+            (first < seq).then_some((first, needs))
+        });
+        first.all(|(older, needs)| {
+            let younger = self.holding.range(older..).map(|(_, held)| held.get());
+            let sum = needs.get() + slots.get() + younger.sum::<u64>();
+            sum <= of.get()
+        })
+    }
+}

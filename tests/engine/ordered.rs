@@ -1,0 +1,461 @@
+//! Results in the order of the input: what is held back, who goes meanwhile, and how such a run ends.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use http::StatusCode;
+use shaper::drive::simulated::{self, Seen, Simulation};
+use shaper::engine::{Action, Arrivals, End, Engine, Event, LookAhead, Order, Rules, Signal};
+use shaper::job::{BadLine, Job, JobHash, Origin, Place};
+use shaper::limit::KeyBy;
+use shaper::metrics::{Owner, Summary};
+use shaper::outcome::{Failure, Reply, Status};
+use shaper::retry::{Backoff, Jitter, Policy};
+use shaper::units::{Cost, Tick};
+
+use super::{MILLI, SECOND, job, rules};
+
+/// When a job is sent and written, in milliseconds.
+#[derive(Debug, Default)]
+struct Course {
+    sent: BTreeMap<u64, Vec<u64>>,
+    /// In the order of writing.
+    written: Vec<(u64, u64)>,
+}
+
+impl Course {
+    fn order(&self) -> Vec<u64> {
+        self.written.iter().map(|(seq, _)| *seq).collect()
+    }
+}
+
+fn ordered(slots: Option<u64>) -> Rules {
+    Rules {
+        order: Order::ByInput,
+        retry: Policy {
+            jitter: Jitter::None,
+            backoff: Backoff {
+                min: Duration::from_millis(500),
+                max: Duration::from_millis(500),
+            },
+            ..Policy::default()
+        },
+        ..rules(slots, Vec::new())
+    }
+}
+
+/// Runs to the end; `api` has the job, the number of the try, and says status and milliseconds.
+fn course(
+    rules: Rules,
+    jobs: impl IntoIterator<Item = Job>,
+    api: impl Fn(u64, u32) -> (u16, u64),
+) -> (Course, Summary) {
+    let lines = jobs.into_iter().map(|job| (Tick::ZERO, Ok(job)));
+    run(rules, lines.collect(), api)
+}
+
+fn run(
+    rules: Rules,
+    lines: Vec<simulated::Line>,
+    api: impl Fn(u64, u32) -> (u16, u64),
+) -> (Course, Summary) {
+    let mut course = Course::default();
+    let mut watch = |seen: Seen<'_>| match seen {
+        Seen::Sent(at, job, _) => {
+            let sent = course.sent.entry(job.place.line).or_default();
+            sent.push(at.0 / MILLI);
+        }
+        Seen::Done(at, outcome) => course.written.push((outcome.seq, at.0 / MILLI)),
+    };
+    let mut answer = |_: Tick, job: &Job, grant: &shaper::engine::Grant| {
+        let (status, millis) = api(job.place.line, grant.attempt);
+        let reply = simulated::reply(StatusCode::from_u16(status).unwrap());
+        let end: Result<Reply, Failure> = Ok(reply);
+        (Duration::from_millis(millis), end)
+    };
+    let lines = lines.into_iter();
+    let (summary, end) = Simulation::new(rules, lines, &mut answer, &mut watch).run();
+    assert_eq!(end, End::Finished);
+    let counts = summary.counts;
+    assert_eq!(counts.read, counts.done() + counts.cancelled);
+    (course, summary)
+}
+
+fn plain(count: u64) -> Vec<Job> {
+    (0..count).map(|line| job(line, None, 1)).collect()
+}
+
+#[test]
+fn results_have_the_order_of_the_input_whatever_the_answers_do() {
+    let api = |line: u64, attempt: u32| {
+        let status = if line % 7 == 3 && attempt < 3 {
+            503
+        } else {
+            200
+        };
+        (status, line * 7919 % 97)
+    };
+    for slots in [Some(1), Some(2), Some(13), None] {
+        let (course, summary) = course(ordered(slots), plain(300), api);
+        assert_eq!(course.order(), (0..300).collect::<Vec<_>>(), "{slots:?}");
+        assert_eq!(summary.counts.ok, 300);
+    }
+    let as_they_come = Rules {
+        order: Order::ByCompletion,
+        ..ordered(Some(13))
+    };
+    let (course, _) = course(as_they_come, plain(300), api);
+    assert!(!course.order().is_sorted(), "nothing was to be ordered");
+}
+
+#[test]
+fn lines_that_are_never_sent_have_their_place_too() {
+    let lines = (0..20).map(|line| {
+        let bad = BadLine {
+            place: Place {
+                file: "jobs".into(),
+                line,
+            },
+            column: 1,
+            what: "empty".to_owned(),
+            mend: "write a job".to_owned(),
+            id: None,
+            hash: JobHash(line),
+        };
+        // Too large for the limit, no job, or sent.
+        let read = match line % 3 {
+            0 => Ok(job(line, Some(99), 1)),
+            1 => Err(bad),
+            _ => Ok(job(line, Some(1), 1)),
+        };
+        (Tick::ZERO, read)
+    });
+    let rules = Rules {
+        limits: vec!["tokens 10/s bucket burst=10".parse().unwrap()],
+        ..ordered(Some(4))
+    };
+    let (course, summary) = run(rules, lines.collect(), |line, _| (200, 100 - line));
+    assert_eq!(course.order(), (0..20).collect::<Vec<_>>());
+    let counts = summary.counts;
+    assert_eq!((counts.ok, counts.failed, counts.invalid), (6, 7, 7));
+}
+
+#[test]
+fn a_result_that_waits_for_an_older_one_keeps_its_slot() {
+    let slow_first = |line, _| (200, if line == 0 { 1000 } else { 10 });
+    let (course, _) = course(ordered(Some(3)), plain(5), slow_first);
+    assert_eq!(course.sent[&2], [0]);
+    assert_eq!(
+        (&course.sent[&3], &course.sent[&4]),
+        (&vec![1000], &vec![1000])
+    );
+    let written: Vec<u64> = course.written.iter().map(|(_, at)| *at).collect();
+    assert_eq!(written, [1000, 1000, 1000, 1010, 1010]);
+}
+
+#[test]
+fn a_slot_stays_free_for_the_oldest_job_while_it_rests() {
+    let first_again = |line, attempt| (if (line, attempt) == (0, 1) { 503 } else { 200 }, 10);
+    let (course, _) = course(ordered(Some(2)), plain(4), first_again);
+    assert_eq!(course.sent[&0], [0, 510]);
+    assert_eq!(course.sent[&1], [0]);
+    assert_eq!(course.sent[&2], [520], "there was a slot, and it was kept");
+    assert_eq!(course.order(), [0, 1, 2, 3]);
+}
+
+#[test]
+fn younger_jobs_use_the_slots_that_no_older_one_will_need() {
+    let first_again = |line, attempt| (if (line, attempt) == (0, 1) { 503 } else { 200 }, 10);
+    let (course, _) = course(ordered(Some(4)), plain(8), first_again);
+    // Four slots: one stays free, three carry on until they are full of results.
+    assert_eq!(course.sent[&4], [520]);
+    let before = course.sent.values().filter(|sent| sent[0] < 500);
+    assert_eq!(before.count(), 4);
+}
+
+#[test]
+fn a_job_of_many_slots_finds_them_after_it_has_rested() {
+    // 1 takes two slots and rests while 0 is in flight: of what it leaves 2 may take the one that 0 will
+    // give back, and 3 must not take the other one.
+    let cost = |line| if line == 1 { 2 } else { 1 };
+    let jobs = (0..6).map(|line| job(line, None, cost(line)));
+    let api = |line, attempt| match (line, attempt) {
+        (0, _) => (200, 2000),
+        (1, 1) => (503, 10),
+        _ => (200, 10),
+    };
+    let (course, _) = course(ordered(Some(3)), jobs, api);
+    let sent = |line| course.sent[&line].clone();
+    assert_eq!(
+        (sent(1), sent(2), sent(3)),
+        (vec![0, 2000], vec![10], vec![2010])
+    );
+    assert_eq!(course.order(), [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn the_slots_of_an_origin_are_not_kept_from_its_oldest_job() {
+    let rules = Rules {
+        per_host: Cost::new(1),
+        ..ordered(Some(4))
+    };
+    let api = |line, attempt| (if (line, attempt) == (0, 1) { 503 } else { 200 }, 10);
+    let (course, _) = course(rules, plain(6), api);
+    assert_eq!(course.sent[&0], [0, 510]);
+    assert_eq!(course.sent[&1], [10], "its try is over, its result is not");
+    assert_eq!(course.order(), [0, 1, 2, 3, 4, 5]);
+}
+
+/// One job in ten is for a key that has one job a second; the others are free.
+fn keyed(line: u64) -> Job {
+    let key = match line % 10 {
+        0 => "rare".to_owned(),
+        _ => format!("free {line}"),
+    };
+    Job {
+        keys: [key.as_str().into()].into(),
+        ..job(line, None, 1)
+    }
+}
+
+#[test]
+fn a_key_that_is_held_by_its_limit_holds_the_rest_no_longer_than_that() {
+    for look_ahead in [1, 5, 100] {
+        let mut rules = ordered(Some(4));
+        rules.look_ahead = LookAhead {
+            jobs: look_ahead,
+            ..LookAhead::default()
+        };
+        rules.limits = vec!["1/s".parse().unwrap()];
+        rules.limits[0].per = Some(KeyBy::Field("key".into()));
+        let (course, _) = course(rules, (0..100).map(keyed), |_, _| (200, 10));
+        assert_eq!(course.order(), (0..100).collect::<Vec<_>>());
+        assert_eq!(
+            course.sent[&90],
+            [9000],
+            "with a look-ahead of {look_ahead}"
+        );
+    }
+}
+
+#[test]
+fn jobs_that_wait_too_long_for_the_order_fail_in_their_place() {
+    for arrivals in [Arrivals::Closed, Arrivals::Once] {
+        let rules = Rules {
+            queue_timeout: Some(Duration::from_millis(300)),
+            arrivals,
+            ..ordered(Some(2))
+        };
+        let slow_first = |line, _| (200, if line == 0 { 1000 } else { 10 });
+        let (course, summary) = course(rules, plain(5), slow_first);
+        assert_eq!(course.order(), [0, 1, 2, 3, 4]);
+        assert_eq!(course.written[2], (2, 1000), "no sooner than 0");
+        assert!(summary.counts.failed > 0);
+        assert_eq!(summary.counts.ok + summary.counts.failed, 5);
+    }
+}
+
+#[test]
+fn without_a_limit_of_slots_a_thousand_results_wait_and_no_more() {
+    let rules = Rules {
+        limits: vec!["1000/s".parse().unwrap()],
+        ..ordered(None)
+    };
+    let slow_first = |line, _| (200, if line == 0 { 5000 } else { 1 });
+    let (course, _) = course(rules, plain(3000), slow_first);
+    let meanwhile = course.sent.values().filter(|sent| sent[0] < 5000);
+    // The slow one, and one more that was in flight when the thousandth was finished.
+    let count = meanwhile.count();
+    assert!((1001..=1002).contains(&count), "{count}");
+    assert_eq!(course.order(), (0..3000).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_time_in_which_results_wait_for_an_older_one_is_the_orders() {
+    // Ten slots, of which nine are soon full of results.
+    let every_tenth = |line, _| (200, if line % 10 == 0 { 1000 } else { 10 });
+    let share = |order| {
+        let rules = Rules {
+            order,
+            ..ordered(Some(10))
+        };
+        let (_, summary) = course(rules, plain(200), every_tenth);
+        let shares = &summary.stretch.shares;
+        let own = shares.iter().find(|(owner, _)| *owner == Owner::Order);
+        let own = own.map_or(Duration::ZERO, |(_, span)| *span);
+        own.as_secs_f64() / summary.stretch.span().as_secs_f64()
+    };
+    let (by_input, by_completion) = (share(Order::ByInput), share(Order::ByCompletion));
+    assert!(by_input > 0.9, "{by_input}");
+    assert!(by_completion == 0.0, "{by_completion}");
+}
+
+/// An engine whose first jobs are in flight, and their tickets.
+fn in_flight(rules: Rules, count: u64) -> (Engine, Vec<shaper::engine::Ticket>) {
+    let mut engine = Engine::new(rules);
+    let mut actions = Vec::new();
+    for line in 0..count {
+        let read = Event::Read(Box::new(Ok(job(line, None, 1))), Tick::ZERO);
+        engine.tell(Tick::ZERO, read, &mut actions);
+    }
+    engine.decide(Tick::ZERO, &mut actions);
+    let sent = actions.into_iter().filter_map(|action| match action {
+        Action::Send(ticket, ..) => Some(ticket),
+        Action::Read(_) | Action::Record(..) | Action::Stop(_) => None,
+    });
+    let sent = sent.collect();
+    (engine, sent)
+}
+
+fn answer(engine: &mut Engine, ticket: shaper::engine::Ticket, at: Tick) -> Vec<Action> {
+    let mut actions = Vec::new();
+    let end = Box::new(Ok(simulated::reply(StatusCode::OK)));
+    engine.tell(at, Event::Ended(ticket, at, end), &mut actions);
+    actions
+}
+
+/// The positions of what is to be written, and the end.
+fn told(actions: &[Action]) -> (Vec<u64>, Option<&End>) {
+    let mut seqs = Vec::new();
+    let mut end = None;
+    for action in actions {
+        assert_eq!(end, None, "the end is last: {actions:?}");
+        match action {
+            Action::Record(_, outcome) => seqs.push(outcome.seq),
+            Action::Stop(how) => end = Some(how),
+            Action::Read(_) | Action::Send(..) => panic!("not at an end: {action:?}"),
+        }
+    }
+    (seqs, end)
+}
+
+#[test]
+fn no_answer_that_was_paid_for_is_lost_at_a_second_signal() {
+    let (mut engine, tickets) = in_flight(ordered(Some(4)), 8);
+    for ticket in [tickets[3], tickets[1]] {
+        let actions = answer(&mut engine, ticket, Tick(MILLI));
+        assert_eq!(told(&actions), (vec![], None), "0 is older");
+    }
+    let mut actions = Vec::new();
+    let first = Event::Signal(Signal::Interrupt, Tick(2 * MILLI));
+    engine.tell(Tick(2 * MILLI), first, &mut actions);
+    engine.decide(Tick(2 * MILLI), &mut actions);
+    assert_eq!(told(&actions), (vec![], None));
+    let second = Event::Signal(Signal::Interrupt, Tick(3 * MILLI));
+    engine.tell(Tick(3 * MILLI), second, &mut actions);
+    // At once: the same event that brings the signal.
+    let stop = End::Signalled(Signal::Interrupt);
+    assert_eq!(told(&actions), (vec![1, 3], Some(&stop)));
+    // What was handed over before the end is written after it.
+    for action in actions {
+        if let Action::Record(ticket, _) = action {
+            engine.tell(Tick(4 * MILLI), Event::Recorded(ticket), &mut Vec::new());
+        }
+    }
+    let counts = engine.close(Tick(4 * MILLI)).counts;
+    assert_eq!((counts.read, counts.ok, counts.cancelled), (8, 2, 6));
+}
+
+#[test]
+fn a_drain_writes_in_order_and_leaves_out_what_has_no_result() {
+    let (mut engine, tickets) = in_flight(ordered(Some(4)), 8);
+    let mut actions = Vec::new();
+    let signal = Event::Signal(Signal::Terminate, Tick(MILLI));
+    engine.tell(Tick(MILLI), signal, &mut actions);
+    assert!(actions.is_empty());
+    let later = answer(&mut engine, tickets[2], Tick(2 * MILLI));
+    assert_eq!(told(&later), (vec![], None));
+    // 0 would be tried again, for which there is no time; 1 is in flight still.
+    let mut actions = Vec::new();
+    let again = Box::new(Ok(simulated::reply(StatusCode::SERVICE_UNAVAILABLE)));
+    let at = Tick(3 * MILLI);
+    engine.tell(at, Event::Ended(tickets[0], at, again), &mut actions);
+    assert_eq!(told(&actions), (vec![], None));
+    let both = answer(&mut engine, tickets[1], Tick(4 * MILLI));
+    assert_eq!(told(&both), (vec![1, 2], None));
+}
+
+#[test]
+fn a_withdrawn_job_holds_nobody_up() {
+    let (mut engine, tickets) = in_flight(ordered(Some(2)), 3);
+    assert_eq!(tickets.len(), 2);
+    let mut actions = Vec::new();
+    engine.tell(Tick(1), Event::Cancel(2), &mut actions);
+    assert!(actions.is_empty());
+    let again = Box::new(Ok(simulated::reply(StatusCode::SERVICE_UNAVAILABLE)));
+    engine.tell(
+        Tick(1),
+        Event::Ended(tickets[0], Tick(1), again),
+        &mut actions,
+    );
+    let younger = answer(&mut engine, tickets[1], Tick(2));
+    assert_eq!(told(&younger), (vec![], None));
+    engine.tell(Tick(3), Event::Cancel(0), &mut actions);
+    assert_eq!(told(&actions), (vec![1], None));
+    let Some(Action::Record(_, outcome)) = actions.first() else {
+        unreachable!("it was just seen")
+    };
+    assert_eq!(outcome.status, Status::Ok);
+}
+
+#[test]
+fn what_is_held_back_is_not_handed_to_a_sink_that_is_lost() {
+    let (mut engine, tickets) = in_flight(ordered(Some(2)), 2);
+    let held_back = answer(&mut engine, tickets[1], Tick(1));
+    assert_eq!(told(&held_back), (vec![], None));
+    let full = shaper::error::Problem::new(shaper::error::Exit::Unwritten, "full", "make room");
+    let mut actions = Vec::new();
+    engine.tell(Tick(2), Event::SinkLost(full.clone()), &mut actions);
+    assert_eq!(told(&actions), (vec![], Some(&End::SinkLost(full))));
+}
+
+#[test]
+fn the_grace_ends_a_drain_at_its_moment_with_the_first_signal() {
+    for order in [Order::ByCompletion, Order::ByInput] {
+        let rules = Rules {
+            order,
+            grace: Some(Duration::from_secs(5)),
+            ..ordered(Some(2))
+        };
+        let (mut engine, tickets) = in_flight(rules, 2);
+        let mut actions = Vec::new();
+        let at = Tick(SECOND);
+        engine.tell(at, Event::Signal(Signal::Terminate, at), &mut actions);
+        let until = Tick(6 * SECOND);
+        assert_eq!(engine.decide(at, &mut actions), Some(until));
+        assert!(actions.is_empty(), "{actions:?}");
+        actions = answer(&mut engine, tickets[1], Tick(2 * SECOND));
+        let just_before = Tick(6 * SECOND - 1);
+        assert_eq!(engine.decide(just_before, &mut actions), Some(until));
+        engine.decide(until, &mut actions);
+        let stop = End::Signalled(Signal::Terminate);
+        assert_eq!(told(&actions), (vec![1], Some(&stop)));
+    }
+}
+
+/// Two lanes: the first rests as its server has asked, and the other one goes on.
+#[test]
+fn a_pause_of_one_origin_lets_others_go_on_until_only_its_own_slot_is_left() {
+    let jobs = (0..8).map(|line| Job {
+        origin: Origin(if line == 0 { "http://a" } else { "http://b" }.into()),
+        ..job(line, None, 1)
+    });
+    let rules = Rules {
+        retry: Policy {
+            backoff: Backoff {
+                min: Duration::from_secs(60),
+                max: Duration::from_secs(60),
+            },
+            ..ordered(None).retry
+        },
+        ..ordered(Some(4))
+    };
+    let api = |line, attempt| (if (line, attempt) == (0, 1) { 429 } else { 200 }, 10);
+    let (course, summary) = course(rules, jobs, api);
+    assert_eq!(course.sent[&0], [0, 60_010]);
+    assert_eq!(course.sent[&3], [0]);
+    assert_eq!(course.sent[&4], [60_020]);
+    assert_eq!(course.order(), (0..8).collect::<Vec<_>>());
+    let shares = summary.stretch.shares.first();
+    assert_eq!(shares.map(|(owner, _)| *owner), Some(Owner::Order));
+}
