@@ -31,6 +31,7 @@ pub mod mock;
 pub mod progress;
 pub mod report;
 pub mod results;
+pub mod signals;
 pub mod sink;
 pub mod source;
 

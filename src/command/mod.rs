@@ -17,6 +17,9 @@ mod verify;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
+use std::panic;
+use std::sync::mpsc;
+use std::thread;
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
@@ -32,18 +35,50 @@ pub fn main(line: impl IntoIterator<Item = OsString>) -> Exit {
         Err(said) => return show_usage(&without_secrets(said)),
     };
     let ended = match cli.command {
-        Command::Run(args) => run::run(&args),
+        Command::Run(args) => return until_left(move |leave| exit(run::run(&args, leave))),
         Command::Compare(args) => compare::compare(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Report(args) => report::report(&args),
         Command::Mock(args) => mock::mock(&args),
         Command::Help(args) => help::help(&args),
     };
+    exit(ended)
+}
+
+/// The exit, after the problem is told.
+fn exit(ended: Result<Exit, Problem>) -> Exit {
     ended.unwrap_or_else(|problem| {
         tell(&problem);
         problem.exit
     })
 }
+
+/// Works on a thread of its own: the program can be left while that is blocked, be it in a write to stderr.
+/// Comes back with the work's exit, or with the first that is called for before.
+fn until_left(work: impl FnOnce(Leave) -> Exit + Send + 'static) -> Exit {
+    let (done, first) = mpsc::channel();
+    let early = done.clone();
+    let leave: Leave = Box::new(move |exit| drop(early.send(Ok(exit))));
+    let thread = thread::Builder::new().name("run".to_owned());
+    let worker = thread.spawn(move || {
+        let ended = panic::catch_unwind(panic::AssertUnwindSafe(|| work(leave)));
+        drop(done.send(ended));
+    });
+    if let Err(why) = worker {
+        let what = format!("no thread for the run: {why}");
+        return exit(Err(Problem::usage(
+            what,
+            "allow this user more processes (ulimit -u)",
+        )));
+    }
+    match first.recv().expect("work ends with an exit or a panic") {
+        Ok(exit) => exit,
+        Err(panic) => panic::resume_unwind(panic),
+    }
+}
+
+/// Leaves the program with this exit, whatever else goes on.
+type Leave = Box<dyn FnOnce(Exit) + Send>;
 
 /// Options whose values may be credentials: what is wrong with one is told without it.
 const SECRET_OPTIONS: [&str; 2] = ["--header", "--base-url"];

@@ -31,6 +31,7 @@ use crate::progress::{Mode, Progress};
 use crate::report::text::{Glyphs, Paint};
 use crate::report::{Facts, Report, folded, json, text};
 use crate::retry::Policy;
+use crate::signals::Ears;
 use crate::sink::{Existing, Form, Inputs, SinkSpec, Target, Tell};
 use crate::source::{self, Reader, Resume, Source, UnitsRule};
 use crate::units::Cost;
@@ -40,8 +41,13 @@ use crate::usage::UsageRule;
 /// up for one or two milliseconds now and then (`cargo bench --bench pacing` prints it).
 pub(super) const SLACK: Duration = Duration::from_millis(2);
 
-pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
+/// `leave` is called if the run is to end and does not, from another thread.
+pub(super) fn run(
+    args: &RunArgs,
+    leave: impl FnOnce(Exit) + Send + 'static,
+) -> Result<Exit, Problem> {
     let clock = Clock::start();
+    let ears = Ears::open(|signal| leave(exit_of(signal))).map_err(|why| unheard(&why))?;
     let limits = args.limits.specs()?;
     files::check(&args.jobs, &args.output)?;
     let sink = sink_spec(args, &clock, &limits)?;
@@ -64,12 +70,8 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
         .clone()
         .map(|spec| mock::serve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), spec, seed, None));
     let mock = mock.transpose()?;
-    let mut rules = rules(args, limits.clone(), setting, seed);
-    let setup = Setup {
-        slots: rules.slots.map(Cost::get),
-        per_host: rules.per_host.map(Cost::get),
-        limits,
-    };
+    let mut rules = rules(args, limits, setting, seed);
+    let setup = setup(&rules);
     if !args.output.quiet {
         say(&start_lines(&setup, &sink.target, mock.as_ref()));
     }
@@ -84,7 +86,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
         rules.seam = onward.seam;
         input.resume = Some(onward.resume);
     }
-    let (summary, end) = go(args, clock, rules, input, &mut kept, &setup, mock.as_ref())?;
+    let (summary, end) = go(args, clock, rules, input, &mut kept, mock.as_ref(), ears)?;
     let exit = exit(&summary, &end);
     let facts = Facts {
         inputs: names,
@@ -108,6 +110,11 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Problem> {
             reported.and(written).map(|()| exit)
         }
     }
+}
+
+fn unheard(why: &io::Error) -> Problem {
+    let what = format!("signals cannot be heard: {why}");
+    Problem::usage(what, "free file descriptors and processes (ulimit -n, -u)")
 }
 
 /// An input that has at least one line, or may be empty.
@@ -230,23 +237,33 @@ fn rules(args: &RunArgs, limits: Vec<Spec>, setting: Setting, seed: u64) -> Rule
     }
 }
 
-/// The run itself, on one thread beside those of reader and writer.
+/// What reports need to know of the rules.
+fn setup(rules: &Rules) -> Setup {
+    Setup {
+        slots: rules.slots.map(Cost::get),
+        per_host: rules.per_host.map(Cost::get),
+        limits: rules.limits.clone(),
+    }
+}
+
+/// The run itself, on one thread beside those of reader, writer and signals.
 fn go(
     args: &RunArgs,
     clock: Clock,
     rules: Rules,
     input: Input,
     kept: &mut Kept,
-    setup: &Setup,
     mock: Option<&Mock>,
+    ears: Ears,
 ) -> Result<(Summary, End), Problem> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|why| {
         let what = format!("no timers or sockets: {why}");
         Problem::usage(what, "free file descriptors")
     })?;
-    let _inside = runtime.enter();
+    let inside = runtime.enter();
     let (tell, events) = mpsc::unbounded_channel();
+    let setup = setup(&rules);
     let client = Client::new(ClientSpec {
         connect_timeout: Some(args.retry.connect_timeout),
         read_timeout: args.retry.read_timeout,
@@ -262,15 +279,23 @@ fn go(
         sink: kept.open(tell.clone())?,
         events,
         tell,
+        // A named pipe may have waited for its reader until here, and signals end what waits.
+        signals: ears
+            .listen(clock, rules.grace)
+            .map_err(|why| unheard(&why))?,
         total: counted(input.spec),
-        progress: Progress::new(progress_mode(&args.output), setup.clone()),
+        progress: Progress::new(progress_mode(&args.output), setup),
         notes: match (args.output.quiet, args.output.verbose) {
             (true, _) => Notes::None,
             (false, 0) => Notes::First,
             (false, _) => Notes::All,
         },
     };
-    runtime.block_on(live.run(rules))
+    drop(inside);
+    let ended = runtime.block_on(live.run(rules));
+    // The look-up of a name can take longer than its try, and nobody waits for it any more.
+    runtime.shutdown_background();
+    ended
 }
 
 /// A guard as long as a window halves its rate: longer ones are a slip.
@@ -363,10 +388,16 @@ fn exit(summary: &Summary, end: &End) -> Exit {
     let counts = &summary.counts;
     match end {
         End::SinkLost(problem) | End::InputLost(problem) => problem.exit,
-        End::Signalled(Signal::Interrupt) => Exit::Interrupted,
-        End::Signalled(Signal::Terminate) => Exit::Terminated,
+        End::Signalled(signal) => exit_of(*signal),
         End::Finished if counts.failed + counts.invalid > 0 => Exit::SomeFailed,
         End::Finished => Exit::AllOk,
+    }
+}
+
+fn exit_of(signal: Signal) -> Exit {
+    match signal {
+        Signal::Interrupt => Exit::Interrupted,
+        Signal::Terminate => Exit::Terminated,
     }
 }
 

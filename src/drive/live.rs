@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use tokio::signal::unix::{self, SignalKind};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use crate::client::Client;
@@ -13,9 +13,10 @@ use crate::error::{Exit, Problem};
 use crate::metrics::Summary;
 use crate::outcome::{Failure, FailureKind, Outcome, Status};
 use crate::progress::{Progress, Snapshot};
+use crate::signals::Heard;
 use crate::sink::Sink;
 use crate::source::{Line, Reader};
-use crate::units::Tick;
+use crate::units::{Tick, show_span};
 
 /// The doors of a run.
 pub struct Live {
@@ -31,6 +32,8 @@ pub struct Live {
     pub events: UnboundedReceiver<Event>,
     /// How the client tells it.
     pub tell: UnboundedSender<Event>,
+    /// What signals say.
+    pub signals: UnboundedReceiver<Heard>,
     /// The lines of the input, once somebody has counted them.
     pub total: Arc<OnceLock<u64>>,
     /// What the user sees meanwhile.
@@ -54,7 +57,7 @@ pub enum Notes {
 enum Woken {
     Event(Event),
     Line(Option<Line>),
-    Signal(Signal),
+    Heard(Heard),
     Time,
 }
 
@@ -68,24 +71,23 @@ struct Run {
     batch: Vec<(Ticket, Box<Outcome>)>,
     end: Option<End>,
     draining: bool,
+    grace: Option<Duration>,
     failures: BTreeSet<FailureKind>,
 }
+
+/// After a second signal the writer has so long for what was handed over.
+const LAST_LINES: Duration = Duration::from_millis(300);
 
 impl Live {
     /// Runs until the engine says that it is over, and closes the results.
     ///
-    /// The problem is one of signals that cannot be listened for, or of no timer; everything else is in the [`End`].
+    /// The problem is one of no timer; everything else is in the [`End`].
     pub async fn run(self, rules: Rules) -> Result<(Summary, End), Problem> {
-        let without = |what: &str, why: std::io::Error| {
-            Problem::usage(format!("{what}: {why}"), "free file descriptors")
-        };
-        let unheard = |why| without("signals cannot be heard", why);
-        let untimed = |why| without("no timer", why);
+        let untimed = |why| Problem::usage(format!("no timer: {why}"), "free file descriptors");
         let mut alarm = Alarm::new(self.clock).map_err(untimed)?;
-        let mut interrupt = unix::signal(SignalKind::interrupt()).map_err(unheard)?;
-        let mut terminate = unix::signal(SignalKind::terminate()).map_err(unheard)?;
         let mut run = Run {
             live: self,
+            grace: rules.grace,
             engine: Engine::new(rules),
             asked: 0,
             reading: true,
@@ -97,14 +99,13 @@ impl Live {
         loop {
             let wake = run.turn();
             if let Some(end) = run.end.take() {
-                return Ok(run.close(end));
+                return Ok(run.close(end).await);
             }
             let wants_line = run.asked > 0 && run.reading;
             let wake = [wake, run.live.progress.due()].into_iter().flatten().min();
             let woken = tokio::select! {
                 biased;
-                _ = interrupt.recv() => Woken::Signal(Signal::Interrupt),
-                _ = terminate.recv() => Woken::Signal(Signal::Terminate),
+                Some(heard) = run.live.signals.recv() => Woken::Heard(heard),
                 event = run.live.events.recv() => Woken::Event(event.expect("the run holds a sender")),
                 line = run.live.reader.next(), if wants_line => Woken::Line(line),
                 () = wait_until(&mut alarm, wake) => Woken::Time,
@@ -112,7 +113,8 @@ impl Live {
             match woken {
                 Woken::Event(event) => run.tell(event),
                 Woken::Line(line) => run.line(line),
-                Woken::Signal(signal) => run.signalled(signal),
+                Woken::Heard(Heard::End(signal, at)) => run.signalled(signal, at),
+                Woken::Heard(Heard::Show) => run.status(),
                 Woken::Time => {}
             }
         }
@@ -232,24 +234,21 @@ impl Run {
         }
     }
 
-    fn signalled(&mut self, signal: Signal) {
-        let (in_flight, _) = self.engine.load();
+    fn signalled(&mut self, signal: Signal, at: Tick) {
         if !std::mem::replace(&mut self.draining, true) {
+            let (in_flight, _) = self.engine.load();
+            let most = self.grace.map_or(String::new(), |grace| {
+                format!(" at most {},", show_span(grace))
+            });
             let again = match signal {
                 Signal::Interrupt => "Ctrl-C again to stop now",
                 Signal::Terminate => "a second signal stops now",
             };
             self.live
                 .progress
-                .note(&format!("finishing {in_flight} in flight, {again}"));
+                .note(&format!("finishing {in_flight} in flight,{most} {again}"));
         }
-        let now = self.live.clock.now();
-        self.tell(Event::Signal(signal, now));
-        if self.end.is_some() {
-            self.live
-                .progress
-                .note(&format!("stopping now, {in_flight} in flight are given up"));
-        }
+        self.tell(Event::Signal(signal, at));
     }
 
     fn carry_out(&mut self, actions: Vec<Action>) {
@@ -310,9 +309,20 @@ impl Run {
     }
 
     fn show(&mut self) {
+        let snapshot = self.snapshot();
+        self.live.progress.update(self.live.clock.now(), &snapshot);
+    }
+
+    /// The same for somebody who asks.
+    fn status(&mut self) {
+        let snapshot = self.snapshot();
+        self.live.progress.status(self.live.clock.now(), &snapshot);
+    }
+
+    fn snapshot(&self) -> Snapshot {
         let (in_flight, waiting) = self.engine.load();
         let counts = self.engine.counts();
-        let snapshot = Snapshot {
+        Snapshot {
             counts,
             total: if self.reading {
                 self.live.total.get().copied()
@@ -323,20 +333,45 @@ impl Run {
             waiting,
             binds: self.engine.holds_back(),
             until: self.engine.held_until(),
-        };
-        self.live.progress.update(self.live.clock.now(), &snapshot);
+        }
     }
 
-    fn close(mut self, end: End) -> (Summary, End) {
+    async fn close(mut self, end: End) -> (Summary, End) {
         self.write();
+        let (in_flight, _) = self.engine.load();
+        if matches!(end, End::Signalled(_)) && in_flight > 0 {
+            self.live
+                .progress
+                .note(&format!("stopping now, {in_flight} in flight are given up"));
+        }
         self.live.progress.finish();
-        // A second signal does not wait for a reader of stdout that has stopped to read.
-        let written = if self.engine.is_idle() {
-            self.live.sink.finish()
+        let Self {
+            live, mut engine, ..
+        } = self;
+        let Live {
+            clock,
+            sink,
+            mut events,
+            ..
+        } = live;
+        let written = if engine.is_idle() {
+            sink.finish()
+        } else if let End::Signalled(_) = end {
+            // A stop does not wait for a disk that hangs, or for a reader of stdout that has stopped to read.
+            let until = clock.now().after(LAST_LINES);
+            let finished = tokio::task::spawn_blocking(|| sink.finish());
+            tokio::select! {
+                biased;
+                finished = finished => finished.expect("a writer that breaks off is a problem"),
+                () = clock.sleep_until(until) => Ok(()),
+            }
         } else {
             Ok(())
         };
-        let summary = self.engine.close(self.live.clock.now());
+        while let Ok(event) = events.try_recv() {
+            engine.tell(clock.now(), event, &mut Vec::new());
+        }
+        let summary = engine.close(clock.now());
         let end = match (end, written) {
             (End::Finished | End::InputLost(_) | End::Signalled(_), Err(problem)) => {
                 End::SinkLost(problem)

@@ -112,6 +112,7 @@ impl Progress {
         }
         self.remeasure();
         let rate = self.rate(now, snapshot.counts.done_now());
+        self.remember(now, snapshot.counts.done_now());
         if let Some(bar) = &self.bar {
             let line = bar_line(now, snapshot, rate, &self.setup.name_of(snapshot.binds));
             bar.set_message(fitted(&line, self.columns));
@@ -121,6 +122,13 @@ impl Progress {
             self.print(&line);
             self.next = now.after(PLAIN);
         }
+    }
+
+    /// Prints a plain line at once, in every mode: somebody has asked. What is shown by itself stays as it is.
+    pub fn status(&mut self, now: Tick, snapshot: &Snapshot) {
+        let rate = self.rate(now, snapshot.counts.done_now());
+        let line = plain_line(now, snapshot, rate, &self.setup.name_of(snapshot.binds));
+        self.note(&line);
     }
 
     /// When the next line is due: a caller with nothing else to do may wake for it. `None` for never.
@@ -161,19 +169,26 @@ impl Progress {
 
     /// Done per second over the last [`RATE_OVER`], or since the last line if that is longer ago.
     #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-    fn rate(&mut self, now: Tick, done: u64) -> f64 {
+    fn rate(&self, now: Tick, done: u64) -> f64 {
         let from = now.before(RATE_OVER);
-        while self.past.get(1).is_some_and(|&(at, _)| at <= from) {
-            self.past.pop_front();
-        }
-        let (at, before) = *self.past.front().unwrap_or(&(Tick::ZERO, 0));
-        self.past.push_back((now, done));
+        let mut latest = self.past.iter().rev();
+        let long_ago = latest.find(|(at, _)| *at <= from);
+        let &(at, before) = long_ago.or(self.past.front()).unwrap_or(&(Tick::ZERO, 0));
         let span = now.since(at).as_secs_f64();
         if span > 0.0 {
             done.saturating_sub(before) as f64 / span
         } else {
             0.0
         }
+    }
+
+    /// What is done now, for the rates to come.
+    fn remember(&mut self, now: Tick, done: u64) {
+        let from = now.before(RATE_OVER);
+        while self.past.get(1).is_some_and(|&(at, _)| at <= from) {
+            self.past.pop_front();
+        }
+        self.past.push_back((now, done));
     }
 
     /// Progress that cannot be written is no reason to end a run.

@@ -70,7 +70,8 @@ fn results_that_nobody_keeps_are_told_before_the_first_send() {
         .jobs("jobs.urls", server.list(3))
         .stdout_is_null()
         .output();
-    done.exits(0).says("counted and not kept (-o FILE keeps them)");
+    done.exits(0)
+        .says("counted and not kept (-o FILE keeps them)");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -36,6 +37,7 @@ pub(crate) struct Shaper {
     stderr: Stderr,
     company: Company,
     bound: Bound,
+    hangup: Hangup,
     dir: TempDir,
 }
 
@@ -64,7 +66,15 @@ enum Stdout {
 
 enum Stderr {
     Pipe,
-    Terminal,
+    /// Its columns and rows.
+    Terminal(u16, u16),
+    Unread,
+}
+
+#[derive(PartialEq)]
+enum Hangup {
+    Heard,
+    Ignored,
 }
 
 #[derive(PartialEq)]
@@ -93,6 +103,7 @@ impl Shaper {
             stderr: Stderr::Pipe,
             company: Company::Others,
             bound: Bound::Nothing,
+            hangup: Hangup::Heard,
             dir,
         }
     }
@@ -169,9 +180,27 @@ impl Shaper {
         self
     }
 
-    /// Standard error is a terminal.
+    /// Standard error is a terminal without a size.
     pub(crate) fn stderr_is_a_terminal(mut self) -> Self {
-        self.stderr = Stderr::Terminal;
+        self.stderr = Stderr::Terminal(0, 0);
+        self
+    }
+
+    /// Standard error is a terminal of so many columns and rows.
+    pub(crate) fn stderr_is_a_terminal_of(mut self, columns: u16, rows: u16) -> Self {
+        self.stderr = Stderr::Terminal(columns, rows);
+        self.env("TERM", "xterm")
+    }
+
+    /// Standard error is a pipe that nobody reads: it takes 64 KiB.
+    pub(crate) fn stderr_is_not_read(mut self) -> Self {
+        self.stderr = Stderr::Unread;
+        self
+    }
+
+    /// Started as `nohup` does it.
+    pub(crate) fn ignoring_hangups(mut self) -> Self {
+        self.hangup = Hangup::Ignored;
         self
     }
 
@@ -206,14 +235,20 @@ impl Shaper {
             .then(|| QUIET.read().unwrap_or_else(PoisonError::into_inner));
         let shown = self.shown();
         let mut command = match self.bound {
+            Bound::Nothing if self.hangup == Hangup::Ignored => {
+                let mut shell = Command::new("/bin/sh");
+                shell.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]);
+                shell.arg(env!("CARGO_BIN_EXE_shaper"));
+                shell
+            }
             Bound::Nothing => Command::new(env!("CARGO_BIN_EXE_shaper")),
-            // Without the trap a signal would end it at the first byte too many.
-            Bound::Blocks(most) => limited("trap '' XFSZ; ulimit -f", most),
+            Bound::Blocks(most) => limited("ulimit -f", most),
             Bound::Files(most) => limited("ulimit -n", most),
         };
         command.args(&self.args).current_dir(self.dir.path());
         command.env_clear().envs(self.env);
         let mut terminals = Vec::new();
+        let mut unread = Vec::new();
         match &self.stdin {
             Input::Nothing => command.stdin(Stdio::null()),
             Input::Bytes(_) | Input::OpenPipe => command.stdin(Stdio::piped()),
@@ -231,9 +266,21 @@ impl Shaper {
         let mut errors: Option<Box<dyn Read + Send>> = None;
         match self.stderr {
             Stderr::Pipe => command.stderr(Stdio::piped()),
-            Stderr::Terminal => {
+            Stderr::Terminal(columns, rows) => {
                 let (ours, theirs) = terminal();
+                let size = Winsize {
+                    ws_col: columns,
+                    ws_row: rows,
+                    ws_xpixel: 0,
+                    ws_ypixel: 0,
+                };
+                tcsetwinsize(&ours, size).expect("a terminal takes any size");
                 errors = Some(Box::new(ours));
+                command.stderr(theirs)
+            }
+            Stderr::Unread => {
+                let (ours, theirs) = io::pipe().expect("there is a pipe");
+                unread.push(ours);
                 command.stderr(theirs)
             }
         };
@@ -266,6 +313,7 @@ impl Shaper {
             threads: feeder.into_iter().chain(listener).collect(),
             dir: self.dir,
             _terminals: terminals,
+            _unread: unread,
             _alone: alone,
             _among_others: among_others,
         }
@@ -289,11 +337,17 @@ pub(crate) struct Running {
     threads: Vec<JoinHandle<()>>,
     dir: TempDir,
     _terminals: Vec<File>,
+    _unread: Vec<io::PipeReader>,
     _alone: Option<RwLockWriteGuard<'static, ()>>,
     _among_others: Option<RwLockReadGuard<'static, ()>>,
 }
 
 impl Running {
+    /// A file of its directory.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
     /// Writes to its standard input, which must have been left open.
     pub(crate) fn write(&mut self, text: &str) {
         let pipe = self.stdin.as_mut().expect("stdin was left open");
@@ -336,11 +390,6 @@ impl Running {
         self.child.0.id()
     }
 
-    /// A file of its directory.
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
     /// Lets it run for that long at least, or to its end: says whether it still runs.
     pub(crate) fn lives_for(&mut self, least: Duration) -> bool {
         let began = Instant::now();
@@ -365,6 +414,15 @@ impl Running {
         self.until(&format!("saying {words:?}"), || {
             text_of(&stderr).contains(words)
         });
+    }
+
+    /// Waits for its end without reading its standard output; kills it and fails the test if that does not come.
+    pub(crate) fn until_it_ends(&mut self) {
+        while self.child.0.try_wait().expect("it is our child").is_none() {
+            let patient = self.began.elapsed() < PATIENCE;
+            assert!(patient, "{} did not end", self.shown);
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Ends its standard input and waits for its end; kills it and fails the test if that does not come.
@@ -460,6 +518,17 @@ impl Output {
     /// A file of its directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
+    }
+
+    /// The names of all files in its directory, sorted.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let all = fs::read_dir(self.dir.path()).expect("the directory is ours");
+        let names = all.map(|file| file.expect("the directory is ours").file_name());
+        let mut names: Vec<_> = names
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
     }
 
     /// The results in [`OUT`], in the order of the input. Every line must be JSON, the last one whole.
