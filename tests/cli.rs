@@ -11,6 +11,7 @@ mod cli {
     mod keys;
     mod limit_flags;
     mod limits;
+    mod ordered;
     mod output;
     mod report;
     mod resume;
