@@ -18,6 +18,7 @@ mod cli {
     mod retry;
     mod signals;
     mod stops;
+    mod terminal;
     mod units;
     mod usage;
     mod verify;
