@@ -269,6 +269,39 @@ mod tests {
     }
 
     #[test]
+    fn who_asks_gets_a_line_and_changes_no_other() {
+        for (mode, own) in [(Mode::Plain, 3), (Mode::None, 0)] {
+            let log = Log::default();
+            let setup = Setup {
+                per_host: None,
+                slots: Some(1),
+                limits: Vec::new(),
+            };
+            let mut progress = Progress::on(mode, setup, None, Box::new(log.clone()));
+            for second in 1..=30 {
+                let now = Tick::ZERO.after(Duration::from_secs(second));
+                progress.update(now, &snapshot(second * second));
+                if second % 10 == 7 {
+                    progress.status(now, &snapshot(second * second));
+                }
+            }
+            let bytes = log.0.lock().unwrap().clone();
+            let text = String::from_utf8(bytes).unwrap();
+            let (asked, others): (Vec<&str>, Vec<&str>) =
+                text.lines().partition(|line| line.contains("7s "));
+            assert_eq!(asked.len(), 3, "{text}");
+            assert!(asked[0].starts_with("7s 49/100 ok 49 failed 0 7.0/s"));
+            // Means since the line before: 0 to 10 s, 10 to 20 s, 20 to 30 s.
+            let all = ["10s 100/100", "20s 400/100", "30s 900/100"];
+            let rates = ["10.0/s", "30.0/s", "50.0/s"];
+            assert_eq!(others.len(), own, "{text}");
+            for (line, (begins, ends)) in others.iter().zip(all.iter().zip(rates)) {
+                assert!(line.starts_with(begins) && line.ends_with(ends), "{line}");
+            }
+        }
+    }
+
+    #[test]
     fn none_prints_notes_only() {
         assert_eq!(printed(Mode::None, None), "a note [1m\nof two lines\n");
     }
