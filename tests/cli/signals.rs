@@ -188,6 +188,23 @@ fn before_the_first_line_a_signal_ends_it_and_nothing_is_left() {
 }
 
 #[test]
+fn a_named_pipe_without_a_reader_or_a_writer_holds_up_no_signal() {
+    let jobs = format!("http://{CLOSED}/\n");
+    let no_reader = Shaper::run().jobs("jobs.urls", jobs).named_pipe(OUT);
+    let no_writer = Shaper::run().named_pipe("jobs.urls").args(["jobs.urls"]);
+    let no_writer = no_writer.file(OUT, "");
+    for run in [no_reader, no_writer] {
+        let mut running = run.with_results().start();
+        running.pause(Duration::from_millis(500));
+        running.signal(Signal::INT);
+        running.until_it_ends();
+        let done = running.wait();
+        assert_eq!(done.code, None, "the signal itself ends it: {done}");
+        assert_eq!(done.files(), ["jobs.urls", OUT]);
+    }
+}
+
+#[test]
 fn a_closed_terminal_is_a_wish_to_end_unless_that_is_ignored() {
     let gate = Gate::default();
     let server = Server::start([Step::ok().behind(&gate)]);

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -137,6 +138,14 @@ impl Shaper {
     /// A file in its directory that is also the next argument.
     pub(crate) fn jobs(self, name: &str, contents: impl AsRef<[u8]>) -> Self {
         self.file(name, contents).args([name])
+    }
+
+    /// A named pipe in its directory.
+    pub(crate) fn named_pipe(self, name: &str) -> Self {
+        let path = self.dir.path().join(name);
+        let made = mknodat(CWD, path, FileType::Fifo, Mode::from(0o600), 0);
+        made.expect("the directory is ours");
+        self
     }
 
     /// A file of `fixtures/cases`, pointed at `server`, as the next argument.
