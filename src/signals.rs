@@ -24,7 +24,7 @@ pub enum Heard {
 
 /// A second signal ends the program within half a second, even if the run does not. Here so much of it
 /// is left to the run, the rest to the system.
-const PATIENCE: Duration = Duration::from_millis(450);
+const PATIENCE: Duration = Duration::from_millis(400);
 
 /// Who hears the signals of a run.
 pub struct Ears {
