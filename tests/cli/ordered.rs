@@ -76,15 +76,14 @@ fn a_second_ctrl_c_writes_what_waited_for_an_older_result() {
     });
     let mut running = Shaper::run()
         .jobs("jobs.urls", server.list(50))
-        .args(["-c", "5", "--ordered"])
+        .args(["-c", "5", "--ordered", "--progress", "bar"])
+        .stderr_is_a_terminal_of(100, 30)
         .with_results()
         .reporting()
         .start();
-    running.until("five requests", || server.requests().len() == 5);
-    // Three of them are answered, and that is seen here.
-    running.pause(Duration::from_millis(500));
+    running.until_it_says("in flight 2 ");
     running.signal(Signal::INT);
-    running.until_it_says("2 in flight");
+    running.until_it_says("finishing 2 in flight");
     running.signal(Signal::INT);
     let done = running.wait();
     done.exits(130)

@@ -124,7 +124,6 @@ fn a_second_ctrl_c_ends_a_run_whose_results_nobody_reads() {
     running.pause(Duration::from_millis(200));
     running.signal(Signal::INT);
     running.until_it_says("Ctrl-C again");
-    running.pause(Duration::from_millis(200));
     running.signal(Signal::INT);
     running.until_it_ends();
     running.wait().exits(130);
@@ -148,10 +147,7 @@ fn a_second_ctrl_c_ends_a_run_whose_messages_nobody_reads() {
         before = size();
         running.pause(Duration::from_millis(300));
     }
-    running.signal(Signal::INT);
-    running.pause(Duration::from_millis(200));
-    running.signal(Signal::INT);
-    running.until_it_ends();
+    running.interrupt_until_it_ends();
     let done = running.wait();
     done.exits(130);
     assert!(done.results().len() < 1000, "it was not blocked");
@@ -251,7 +247,7 @@ fn who_asks_is_told_how_far_it_is_even_if_nothing_else_is_shown() {
 fn who_asks_before_the_run_has_begun_does_not_end_it() {
     let server = Server::start([Step::ok()]);
     let mut running = Shaper::run().stdin_stays_open().with_results().start();
-    running.pause(Duration::from_millis(300));
+    running.until_it_hears(Signal::USR1);
     running.signal(Signal::USR1);
     running.pause(Duration::from_millis(100));
     running.write(&server.list(1));

@@ -89,10 +89,15 @@ fn who_asks_how_far_it_is_gets_a_line_above_the_one_that_is_redrawn() {
     gate.open();
     let done = running.wait();
     done.exits(0);
-    let at = done.stderr.find(" ok 0 failed 0").expect("it was seen");
+    let (before, after) = done
+        .stderr
+        .split_once(" ok 0 failed 0")
+        .expect("it was seen");
+    let (_, line) = before.rsplit_once(CLEARED).expect("the bar made room");
     assert!(
-        done.stderr[at..].contains("in flight "),
-        "no bar after it: {done}"
+        !line.contains("in flight"),
+        "it stands behind the bar: {line:?}"
     );
+    assert!(after.contains("in flight "), "no bar after it: {after:?}");
     is_left_as_it_was(&done);
 }

@@ -425,6 +425,32 @@ impl Running {
         });
     }
 
+    /// Waits until this signal has not its default meaning any more. See `proc(5)`.
+    pub(crate) fn until_it_hears(&mut self, signal: Signal) {
+        let status = format!("/proc/{}/status", self.child.0.id());
+        self.until("hearing a signal", || {
+            let status = fs::read_to_string(&status).unwrap_or_default();
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+            caught.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1)
+        });
+    }
+
+    /// Presses Ctrl-C now and then until it ends: one that comes before the last was heard is the same one.
+    pub(crate) fn interrupt_until_it_ends(&mut self) {
+        let mut pressed = Instant::now();
+        self.signal(Signal::INT);
+        while self.child.0.try_wait().expect("it is our child").is_none() {
+            let patient = self.began.elapsed() < PATIENCE;
+            assert!(patient, "{} did not end", self.shown);
+            if pressed.elapsed() >= Duration::from_millis(500) {
+                pressed = Instant::now();
+                self.signal(Signal::INT);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Waits for its end without reading its standard output; kills it and fails the test if that does not come.
     pub(crate) fn until_it_ends(&mut self) {
         while self.child.0.try_wait().expect("it is our child").is_none() {
