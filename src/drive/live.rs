@@ -368,6 +368,7 @@ impl Run {
         } else {
             Ok(())
         };
+        events.close();
         while let Ok(event) = events.try_recv() {
             engine.tell(clock.now(), event, &mut Vec::new());
         }

@@ -153,7 +153,8 @@ impl Sink {
     }
 
     /// Hands outcomes over. Each is answered by [`Event::Recorded`] when its line is in the file; if
-    /// that cannot be, one [`Event::SinkLost`] answers for all.
+    /// that cannot be, one [`Event::SinkLost`] answers for all. When nobody takes answers any more, nothing
+    /// more is written.
     pub fn record(&self, batch: Batch) {
         match &self.writer {
             // A writer that is gone has told so.
@@ -352,6 +353,20 @@ mod tests {
             let line: serde_json::Value = serde_json::from_str(line).unwrap();
             assert_eq!(line["seq"], nth);
         }
+    }
+
+    #[test]
+    fn what_nobody_is_told_of_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.jsonl");
+        let (tell, mut events) = unbounded_channel();
+        let sink = Sink::open(&file(&path, Existing::Refuse), None, tell).unwrap();
+        sink.record(batch(0..1));
+        assert!(matches!(events.blocking_recv(), Some(Event::Recorded(_))));
+        events.close();
+        sink.record(batch(1..5_000));
+        assert!(sink.finish().is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 1);
     }
 
     #[test]

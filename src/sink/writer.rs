@@ -163,6 +163,10 @@ impl Writer {
         lines: &mut Vec<(Ticket, usize)>,
         tell: &UnboundedSender<Event>,
     ) -> io::Result<()> {
+        // The run has made its account: what is written after it would be counted as not written.
+        if tell.is_closed() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
         let (written, done) = write_to(&mut self.file, text, lines);
         for (ticket, _) in lines.drain(..).take_while(|&(_, end)| end <= written) {
             let _ = tell.send(Event::Recorded(ticket));
