@@ -27,6 +27,8 @@ pub(super) struct InOrder {
     waiting: BTreeMap<Cost, BTreeSet<u64>>,
     /// Jobs with slots, in flight or held back.
     holding: BTreeMap<u64, Cost>,
+    /// The slots of all those.
+    held: u64,
     /// Results of jobs with slots.
     held_back: usize,
 }
@@ -39,7 +41,7 @@ impl InOrder {
 
     /// A job that was read, or that rests, has to get its slots.
     pub(super) fn waits(&mut self, seq: u64, slots: Cost) {
-        self.holding.remove(&seq);
+        self.gives_back(seq);
         self.waiting.entry(slots).or_default().insert(seq);
     }
 
@@ -47,12 +49,13 @@ impl InOrder {
     pub(super) fn goes(&mut self, seq: u64, slots: Cost) {
         self.waits_no_more(seq, slots);
         self.holding.insert(seq, slots);
+        self.held += slots.get();
     }
 
     /// A job will have no result.
     pub(super) fn vanishes(&mut self, seq: u64, slots: Cost) {
         self.waits_no_more(seq, slots);
-        self.holding.remove(&seq);
+        self.gives_back(seq);
         self.lines.remove(&seq);
     }
 
@@ -75,10 +78,12 @@ impl InOrder {
         self.lines.insert(seq, Some((ticket, outcome)));
     }
 
-    /// The result of the oldest line, if it has one.
+    /// The result of the oldest line, if it has one. What is handed over is older than all that is left: its
+    /// slots stand in nobody's way.
     pub(super) fn next(&mut self) -> Option<(Ticket, Box<Outcome>)> {
         self.lines.first_key_value()?.1.as_ref()?;
         let (seq, result) = self.lines.pop_first()?;
+        self.held_back -= usize::from(self.holding.contains_key(&seq));
         self.gives_back(seq);
         result
     }
@@ -92,11 +97,9 @@ impl InOrder {
         std::mem::take(&mut self.lines).into_values().flatten()
     }
 
-    /// What is handed over is older than all that is left: its slots stand in nobody's way.
     fn gives_back(&mut self, seq: u64) {
-        if self.holding.remove(&seq).is_some() {
-            self.held_back -= 1;
-        }
+        let slots = self.holding.remove(&seq);
+        self.held -= slots.map_or(0, Cost::get);
     }
 
     /// Results that are held back with the slots that they came by.
@@ -116,9 +119,10 @@ impl InOrder {
             (first < seq).then_some((first, needs))
         });
         first.all(|(older, needs)| {
-            let younger = self.holding.range(older..).map(|(_, held)| held.get());
-            let sum = needs.get() + slots.get() + younger.sum::<u64>();
-            sum <= of.get()
+            // Of those who are older still there are few: they go before it.
+            let oldest = self.holding.range(..older).map(|(_, held)| held.get());
+            let younger = self.held - oldest.sum::<u64>();
+            needs.get() + slots.get() + younger <= of.get()
         })
     }
 }
