@@ -10,7 +10,7 @@ use tokio::signal::unix::{self, SignalKind};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::clock::Clock;
-use crate::engine::{Ending, Signal, Wish};
+use crate::engine::{Ending, Signal};
 use crate::units::Tick;
 
 /// What a signal says to a run.
@@ -25,6 +25,7 @@ pub enum Heard {
 /// A second signal ends the program within half a second, even if the run does not. Here so much of it
 /// is left to the run, the rest to the system.
 const PATIENCE: Duration = Duration::from_millis(400);
+const _: () = assert!(PATIENCE.as_millis() < 500);
 
 /// Who hears the signals of a run.
 pub struct Ears {
@@ -118,12 +119,11 @@ async fn listen(
     mut show: unix::Signal,
     tell: UnboundedSender<Heard>,
 ) -> Signal {
-    let mut leave: Option<(Tick, Signal)> = None;
     loop {
         let out_of_patience = async {
-            match leave {
-                Some((at, signal)) => {
-                    clock.sleep_until(at).await;
+            match ending.over() {
+                Some((signal, at)) => {
+                    clock.sleep_until(at.after(PATIENCE)).await;
                     signal
                 }
                 None => std::future::pending().await,
@@ -141,13 +141,7 @@ async fn listen(
         };
         let now = clock.now();
         let _ = tell.send(Heard::End(signal, now));
-        let end = match ending.wish(signal, now) {
-            Wish::Drain => ending.until(),
-            Wish::Same => None,
-            Wish::Stop => Some(now),
-        };
-        let end = end.map(|end| (end.after(PATIENCE), signal));
-        leave = leave.into_iter().chain(end).min_by_key(|(at, _)| *at);
+        ending.wish(signal, now);
     }
 }
 

@@ -10,6 +10,8 @@ use crate::units::Tick;
 pub struct Ending {
     grace: Option<Duration>,
     first: Option<(Signal, Tick)>,
+    /// The first one that is not the same wish.
+    second: Option<(Signal, Tick)>,
 }
 
 /// What a signal asks for.
@@ -30,7 +32,11 @@ const ONE_WISH: Duration = Duration::from_secs(1);
 impl Ending {
     /// Nothing is wished. A drain lasts at most `grace`; `None`: as long as what is in flight.
     pub fn new(grace: Option<Duration>) -> Self {
-        Self { grace, first: None }
+        Self {
+            grace,
+            first: None,
+            second: None,
+        }
     }
 
     /// Takes in a signal that came at `at`.
@@ -45,7 +51,10 @@ impl Ending {
             {
                 Wish::Same
             }
-            Some(_) => Wish::Stop,
+            Some(_) => {
+                self.second.get_or_insert((signal, at));
+                Wish::Stop
+            }
         }
     }
 
@@ -59,10 +68,13 @@ impl Ending {
         self.first.map(|(signal, _)| signal)
     }
 
-    /// When a drain that has begun is over at the latest.
-    pub fn until(&self) -> Option<Tick> {
-        let ((_, at), grace) = (self.first?, self.grace?);
-        Some(at.after(grace))
+    /// When all is over at the latest, and by which signal: at the second one, or at the end of the grace.
+    /// `None`: when what is in flight has ended.
+    pub fn over(&self) -> Option<(Signal, Tick)> {
+        let grace = self.first.zip(self.grace);
+        let grace = grace.map(|((signal, at), grace)| (signal, at.after(grace)));
+        let both = self.second.into_iter().chain(grace);
+        both.min_by_key(|(_, at)| *at)
     }
 }
 
@@ -88,16 +100,34 @@ mod tests {
             assert_eq!(ending.wish(first, millis(5)), Wish::Drain);
             let said = ending.wish(second, millis(5 + after));
             assert_eq!(said, wish, "{first:?}, after {after} ms {second:?}");
-            assert_eq!((ending.first(), ending.until()), (Some(first), None));
+            let over = (wish == Wish::Stop).then(|| (second, millis(5 + after)));
+            assert_eq!((ending.first(), ending.over()), (Some(first), over));
         }
     }
 
     #[test]
     fn the_grace_counts_from_the_first_signal() {
         let mut ending = Ending::new(Some(Duration::from_secs(5)));
-        assert_eq!(ending.until(), None);
+        assert_eq!(ending.over(), None);
         ending.wish(Signal::Terminate, millis(100));
         ending.wish(Signal::Terminate, millis(200));
-        assert_eq!(ending.until(), Some(millis(5_100)));
+        let grace = (Signal::Terminate, millis(5_100));
+        assert_eq!(ending.over(), Some(grace));
+    }
+
+    #[test]
+    fn no_later_signal_puts_the_end_off() {
+        let mut ending = Ending::new(Some(Duration::from_secs(5)));
+        let press = |ending: &mut Ending, at| {
+            ending.wish(Signal::Interrupt, millis(at));
+            ending.over().map(|(_, at)| at)
+        };
+        assert_eq!(press(&mut ending, 0), Some(millis(5_000)));
+        let mut late = ending.clone();
+        for at in [300, 400, 6_000] {
+            assert_eq!(press(&mut ending, at), Some(millis(300)), "at {at} ms");
+        }
+        let after_the_grace = press(&mut late, 6_000);
+        assert_eq!(after_the_grace, Some(millis(5_000)));
     }
 }

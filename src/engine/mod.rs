@@ -178,8 +178,8 @@ impl Engine {
         }
         let idle = self.is_idle();
         if let Some(signal) = self.ending.first() {
-            let over = self.ending.until().is_some_and(|until| until <= self.now);
-            if idle || over {
+            let over = self.ending.over();
+            if idle || over.is_some_and(|(_, at)| at <= self.now) {
                 self.stop(End::Signalled(signal), actions);
             }
         } else if let (true, 0, Input::Ended(how)) = (idle, self.roll.len(), &self.input) {
@@ -204,7 +204,7 @@ impl Engine {
             pause.map(|(until, _)| until),
             rest,
             self.next_deadline(),
-            self.ending.until(),
+            self.ending.over().map(|(_, at)| at),
         ];
         next.into_iter().flatten().min()
     }
