@@ -75,6 +75,8 @@ struct World {
     /// What was sent by the last decision.
     sent: Vec<(u64, Ticket)>,
     recorded: BTreeSet<u64>,
+    /// Those of them that an earlier run had.
+    done_before: u64,
     withdrawn: BTreeSet<u64>,
     end: Option<End>,
 }
@@ -155,6 +157,7 @@ impl World {
             reading: None,
             ending: None,
             recorded: BTreeSet::new(),
+            done_before: 0,
             withdrawn: BTreeSet::new(),
             end: None,
         }
@@ -334,6 +337,14 @@ impl World {
         }
         self.stock -= 1;
         self.asked -= 1;
+        if self.dice.once_in(6) {
+            // An earlier run has its result.
+            self.recorded.insert(self.read);
+            self.read += 1;
+            self.done_before += 1;
+            let status = self.dice.pick(&[Status::Ok, Status::Failed, Status::Invalid]);
+            return self.tell(Event::DoneBefore(status, self.now));
+        }
         let (seq, line) = (self.read, self.line());
         let grounds = line
             .as_ref()
@@ -613,6 +624,7 @@ impl World {
         let counts = self.engine.close(self.now).counts;
         assert_eq!(counts.read, counts.done() + counts.cancelled);
         assert_eq!(counts.done(), self.recorded.len() as u64, "{end:?}");
+        assert_eq!(counts.done_before, self.done_before);
     }
 }
 
