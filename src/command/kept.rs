@@ -7,9 +7,9 @@ use std::path::Path;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::args::RunArgs;
-use super::run::SLACK;
 use super::values::Bound;
 use crate::clock::Clock;
+use crate::drive::live::SLACK;
 use crate::engine::Event;
 use crate::error::Problem;
 use crate::job::without_credentials;

@@ -20,7 +20,7 @@ use super::values::{Bound, ProgressKind, ReportForm};
 use super::{files, print, resume, say, tell};
 use crate::client::{Client, ClientSpec, Via};
 use crate::clock::Clock;
-use crate::drive::live::{Live, Notes};
+use crate::drive::live::{Live, Notes, SLACK};
 use crate::engine::{End, LookAhead, Rules, Seam, Signal};
 use crate::error::{Exit, Problem};
 use crate::limit::{Counts, Guard, Kind, Leaves, Setting, Spec, keys_of};
@@ -36,10 +36,6 @@ use crate::sink::{Existing, Form, Inputs, SinkSpec, Target, Tell};
 use crate::source::{self, Reader, Resume, Source, UnitsRule};
 use crate::units::Cost;
 use crate::usage::UsageRule;
-
-/// A late wake-up within this costs no rate. Timers ring 0.1 ms late, but a busy machine holds a program
-/// up for one or two milliseconds now and then (`cargo bench --bench pacing` prints it).
-pub(super) const SLACK: Duration = Duration::from_millis(2);
 
 /// `leave` is called if the run is to end and does not, from another thread.
 pub(super) fn run(

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::args::VerifyArgs;
-use super::run::SLACK;
 use super::values::ReportForm;
 use super::{print, say};
+use crate::drive::live::SLACK;
 use crate::error::{Exit, Problem};
 use crate::limit::{KeyBy, Kind, Spec, keys_of};
 use crate::manifest::{self, Manifest};

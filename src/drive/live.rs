@@ -18,6 +18,10 @@ use crate::sink::Sink;
 use crate::source::{Line, Reader};
 use crate::units::{Tick, show_span};
 
+/// A late wake-up within this costs no rate. Timers ring 0.1 ms late, but a busy machine holds a program
+/// up for one or two milliseconds now and then (`cargo bench --bench pacing` prints it).
+pub const SLACK: Duration = Duration::from_millis(2);
+
 /// The doors of a run.
 pub struct Live {
     /// The time.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::charge::Charge;
 use super::keyed::{Scope, StateId, States};
 use super::lanes::Pays;
 use super::obstacle::{Elder, Obstacle, Stops, Until};
 use super::paid::Paid;
-use super::rule::{Charge, Rule};
+use super::rule::Rule;
 use super::rules::{Order, Oversize, Refund, Rules};
 use crate::job::Job;
 use crate::limit::{Hold, Leaves, Moment, NeverFits, Ready, Setting, Used, keys_of};

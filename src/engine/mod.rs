@@ -6,6 +6,7 @@
 mod admission;
 #[cfg(test)]
 mod audit;
+mod charge;
 mod ending;
 mod gate;
 mod guard;

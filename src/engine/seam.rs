@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::rule::Charge;
+use super::charge::Charge;
 use super::rules::{Refund, Rules};
 use crate::limit::{Leaves, Past, Since, Spec};
 use crate::outcome::Spent;

@@ -342,7 +342,9 @@ impl World {
             self.recorded.insert(self.read);
             self.read += 1;
             self.done_before += 1;
-            let status = self.dice.pick(&[Status::Ok, Status::Failed, Status::Invalid]);
+            let status = self
+                .dice
+                .pick(&[Status::Ok, Status::Failed, Status::Invalid]);
             return self.tell(Event::DoneBefore(status, self.now));
         }
         let (seq, line) = (self.read, self.line());
