@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::process::Signal;
+use serde_json::Value;
 
 use crate::support::program::{OUT, Output, Shaper};
 use crate::support::server::{Server, Step};
@@ -58,6 +59,16 @@ fn one_result_each(done: &Output, jobs: usize) {
     assert_eq!(statuses(&results), vec!["ok"; jobs]);
 }
 
+/// The lines of the file as they stand there.
+fn is_in_order(done: &Output) -> bool {
+    let text = done.bytes(OUT);
+    let text = String::from_utf8_lossy(&text);
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line));
+    lines
+        .map(|line| line.expect("it is whole")["seq"].as_u64())
+        .is_sorted()
+}
+
 #[test]
 fn after_kills_at_any_moment_each_job_has_one_result_and_few_were_sent_twice() {
     for round in 0..rounds() {
@@ -68,8 +79,10 @@ fn after_kills_at_any_moment_each_job_has_one_result_and_few_were_sent_twice() {
             let after = Duration::from_millis(random(ask.nth as u64, 12));
             Step::ok().body("x".repeat(length)).after(after)
         });
+        // Every other round in the order of the input.
+        let order: &[&str] = if round % 2 == 1 { &["--ordered"] } else { &[] };
         let first = Shaper::plain().file("jobs.urls", server.list(jobs));
-        let mut shaper = going_on(first);
+        let mut shaper = going_on(first).args(order);
         let mut kills = 0;
         let done = loop {
             let mut running = shaper.start();
@@ -79,10 +92,11 @@ fn after_kills_at_any_moment_each_job_has_one_result_and_few_were_sent_twice() {
             }
             running.signal(Signal::KILL);
             kills += 1;
-            shaper = going_on(running.wait().again());
+            shaper = going_on(running.wait().again()).args(order);
         };
         done.exits(0);
         one_result_each(&done, jobs);
+        assert!(order.is_empty() || is_in_order(&done), "{done}");
         let sent = server.requests().len();
         assert!(
             sent <= jobs + kills * SLOTS,
