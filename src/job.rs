@@ -38,6 +38,18 @@ pub struct Job {
     pub meta: Option<Box<RawValue>>,
     /// Names the request by its content; see [`JobHash`].
     pub hash: JobHash,
+    /// What earlier runs have made of it.
+    pub history: History,
+}
+
+/// What earlier runs have made of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum History {
+    /// It has no result.
+    #[default]
+    New,
+    /// It has failed and is run again: its result takes the place of that one.
+    Failed,
 }
 
 impl Job {
@@ -56,6 +68,7 @@ impl Job {
             slots: Cost::ONE,
             meta: None,
             hash: JobHash(0),
+            history: History::New,
         }
     }
 

@@ -156,7 +156,7 @@ impl Resumed {
         match (left, resume.foreign) {
             (None | Some(0), _) | (Some(_), Foreign::Take) => {}
             (Some(left), Foreign::Refuse) => {
-                let first = results::first_unclaimed(&self.path, &resume.done);
+                let first = results::first_unclaimed(&self.path, &mut resume.done);
                 return Err(source::unmatched(left, first, resume, &spec.inputs));
             }
         }

@@ -120,7 +120,8 @@ impl Earlier {
         row.tries()
             .iter()
             .try_for_each(super::row::Made::is_in_order)?;
-        self.done.add(name, status, row.seq.unwrap_or(line));
+        let seq = row.seq.unwrap_or(line);
+        self.done.add(name, status, seq, row.history());
         let mut untold = None;
         let keys = row.keys(needs, names);
         let keys = keys.unwrap_or_else(|why| {
@@ -208,7 +209,7 @@ impl Earlier {
 }
 
 /// The line of the first result that no line of the input has claimed.
-pub fn first_unclaimed(path: &Path, done: &Done) -> Option<u64> {
+pub fn first_unclaimed(path: &Path, done: &mut Done) -> Option<u64> {
     let mut lines = Lines::new(File::open(path).ok()?);
     while let Some(raw) = lines.next().ok()? {
         let Ok(row) = serde_json::from_slice::<Row>(raw.bytes) else {
@@ -216,7 +217,7 @@ pub fn first_unclaimed(path: &Path, done: &Done) -> Option<u64> {
         };
         let name = row.status.as_deref().and_then(Status::of);
         let name = name.and_then(|status| Name::of_row(&row, status).ok());
-        if name.is_some_and(|name| done.is_unclaimed(name)) {
+        if name.is_some_and(|name| done.has_left(name)) {
             return Some(raw.number);
         }
     }

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use super::done::Name;
 use super::row::{Names, Row};
 use super::{LineEnd, Lines, regular, unreadable};
 use crate::error::Problem;
-use crate::job::{Job, JobHash};
+use crate::job::{History, Job, JobHash};
 use crate::outcome::Status;
 
 /// A job whose last result is `failed`.
@@ -59,7 +58,7 @@ pub fn failed(path: &Path, with_url: impl Fn(Option<&str>) -> bool) -> Result<Fa
     let unreadable = |why| unreadable(path, &why);
     let mut lines = Lines::new(regular(path).map_err(unreadable)?);
     let (mut found, mut names) = (FailedJobs::default(), Names::default());
-    let mut failed = HashMap::new();
+    let mut failed = Failed::default();
     while let Some(raw) = lines.next().map_err(unreadable)? {
         let seen = Seen::read(raw.bytes, raw.number, &mut names, &with_url);
         match (seen, raw.end) {
@@ -71,7 +70,9 @@ pub fn failed(path: &Path, with_url: impl Fn(Option<&str>) -> bool) -> Result<Fa
             (Err(why), LineEnd::Newline) => return Err(damaged(&shown, raw.number, &why)),
         }
     }
-    found.jobs = failed.into_values().collect();
+    let by_job = failed.by_job.into_values().flatten();
+    let by_job = by_job.map(|(_, job)| job);
+    found.jobs = failed.by_id.into_values().chain(by_job).collect();
     Ok(found)
 }
 
@@ -81,16 +82,20 @@ fn damaged(shown: &str, line: u64, why: &str) -> Problem {
     Problem::usage(format!("is no result: {why}"), mend).at(format!("{shown}:{line}"))
 }
 
-/// How jobs are told apart: by id, else by content and position. See [`super::Done`].
-#[derive(PartialEq, Eq, Hash)]
-enum Key {
-    Id(u64),
-    Job(u64, u64),
+/// Those that failed so far, by name. See [`super::Done`].
+#[derive(Default)]
+struct Failed {
+    by_id: HashMap<u64, FailedJob>,
+    /// Of equal jobs each, with its position in the input.
+    by_job: HashMap<JobHash, Vec<(u64, FailedJob)>>,
 }
 
 /// One result.
 struct Seen {
-    key: Key,
+    name: Name,
+    history: History,
+    /// The position in the input.
+    seq: u64,
     /// `None` if it is no failure.
     failed: Option<FailedJob>,
 }
@@ -112,10 +117,7 @@ impl Seen {
         let row: Row = serde_json::from_slice(line).map_err(|why| why.to_string())?;
         let word = row.status.as_deref().ok_or("missing field `status`")?;
         let status = Status::of(word).ok_or_else(|| format!("unknown status {word:?}"))?;
-        let key = match Name::of_row(&row, status)? {
-            Name::Id(id, _) => Key::Id(id),
-            Name::Job(job) => Key::Job(job.0, row.seq.unwrap_or(number)),
-        };
+        let name = Name::of_row(&row, status)?;
         let url = || with_url(row.file.as_deref()).then(|| url(line)).flatten();
         let failed = match status {
             Status::Failed => Some(FailedJob {
@@ -128,21 +130,37 @@ impl Seen {
             }),
             Status::Ok | Status::Invalid => None,
         };
-        Ok(Self { key, failed })
+        Ok(Self {
+            name,
+            history: row.history(),
+            seq: row.seq.unwrap_or(number),
+            failed,
+        })
     }
 
-    fn note(self, failed: &mut HashMap<Key, FailedJob>) {
-        match (failed.entry(self.key), self.failed) {
-            (Entry::Occupied(mut earlier), Some(later)) => {
-                earlier.insert(later);
+    /// Of a job that has an id the last result counts. One of equal jobs that was run again takes the place
+    /// of one that failed: that of its position, if there is one.
+    fn note(self, failed: &mut Failed) {
+        match (self.name, self.failed) {
+            (Name::Id(id, _), Some(job)) => {
+                failed.by_id.insert(id, job);
             }
-            (Entry::Occupied(earlier), None) => {
-                earlier.remove();
+            (Name::Id(id, _), None) => {
+                failed.by_id.remove(&id);
             }
-            (Entry::Vacant(free), Some(first)) => {
-                free.insert(first);
+            (Name::Job(hash), job) => {
+                if self.history == History::Failed
+                    && let Some(alike) = failed.by_job.get_mut(&hash)
+                    && !alike.is_empty()
+                {
+                    let place = alike.iter().position(|(seq, _)| *seq == self.seq);
+                    alike.swap_remove(place.unwrap_or(0));
+                }
+                let more = job.map(|job| (self.seq, job));
+                if more.is_some() {
+                    failed.by_job.entry(hash).or_default().extend(more);
+                }
             }
-            (Entry::Vacant(_), None) => {}
         }
     }
 }
@@ -176,6 +194,11 @@ mod tests {
         ) + "\n"
     }
 
+    /// The same, in the place of one that failed.
+    fn again(line: &str) -> String {
+        line.replacen("\"status\"", "\"again\":true,\"status\"", 1)
+    }
+
     fn from(text: &str) -> Result<FailedJobs, Problem> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("r.jsonl");
@@ -198,21 +221,29 @@ mod tests {
         let (failed, ok) = ("failed", "ok");
         let retried = [a(failed), b(failed), a(ok)].concat();
         assert_eq!(lines_of(&retried), [(2, 2)]);
-        let again = [a(failed), b(failed), a(failed), b(ok)].concat();
-        assert_eq!(lines_of(&again), [(1, 3)]);
+        let twice = [a(failed), b(failed), a(failed), again(&b(ok))].concat();
+        assert_eq!(lines_of(&twice), [(1, 3)]);
         let moved = [a(failed), line(Some("a"), 1, 4, ok)].concat();
         assert_eq!(lines_of(&moved), [], "an id is a job wherever it stood");
         assert_eq!(lines_of(&line(None, 3, 0, "invalid")), []);
     }
 
     #[test]
-    fn equal_jobs_without_ids_are_told_apart_by_their_position() {
+    fn one_of_equal_jobs_has_failed_until_one_is_run_again() {
         let equal = |seq, status| line(None, 7, seq, status);
-        let one = [equal(0, "failed"), equal(1, "failed"), equal(0, "ok")].concat();
+        let (first, second) = (equal(0, "failed"), equal(1, "failed"));
+        let one = [&*first, &second, &again(&equal(0, "ok"))].concat();
         assert_eq!(lines_of(&one), [(2, 2)]);
-        // Two that stood at one position are two jobs if the first of them was ok.
-        let two = [equal(1, "ok"), equal(1, "failed")].concat();
-        assert_eq!(lines_of(&two), [(2, 2)]);
+        let moved = [
+            &*first,
+            &again(&equal(5, "failed")),
+            &again(&equal(9, "ok")),
+        ]
+        .concat();
+        assert_eq!(lines_of(&moved), []);
+        // Two that stood at one position are two jobs.
+        let two = [equal(1, "failed"), equal(1, "ok")].concat();
+        assert_eq!(lines_of(&two), [(2, 1)]);
     }
 
     #[test]

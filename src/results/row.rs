@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::Needs;
-use crate::job::{JobHash, Keys};
+use crate::job::{History, JobHash, Keys};
 use crate::outcome::{Spent, UnitsSpent};
 use crate::proof::Event;
 use crate::units::Tick;
@@ -28,6 +28,9 @@ pub(super) struct Row<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     #[serde(default, borrow)]
     pub(super) job: Option<Cow<'a, str>>,
+    /// It takes the place of an earlier result, which failed.
+    #[serde(default)]
+    pub(super) again: bool,
     #[serde(default, borrow)]
     pub(super) status: Option<Cow<'a, str>>,
     #[serde(default)]
@@ -62,6 +65,15 @@ struct Tokens {
 }
 
 impl Row<'_> {
+    /// What it says of the results before it.
+    pub(super) fn history(&self) -> History {
+        if self.again {
+            History::Failed
+        } else {
+            History::New
+        }
+    }
+
     /// The tries, if the line tells of any.
     pub(super) fn tries(&self) -> &[Made] {
         self.tries.as_deref().unwrap_or_default()

@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::body::{Body, compact};
-use crate::job::{Job, without_credentials};
+use crate::job::{History, Job, without_credentials};
 use crate::limit::{Counts, KeyBy, Spec, keys_of};
 use crate::outcome::{FailureKind, Outcome, Spent, Try, UnitsSpent};
 use crate::units::{Tick, nanos};
@@ -121,6 +121,9 @@ impl Form {
             },
             id,
             job: hash.to_string(),
+            again: job
+                .is_some_and(|job| job.history == History::Failed)
+                .then_some(true),
             status: outcome.status.word(),
             http_status: outcome.tries.last().and_then(status),
             attempts: outcome.tries.len(),
@@ -197,6 +200,9 @@ struct Row<'a> {
     file: Option<&'a str>,
     id: Option<&'a str>,
     job: String,
+    /// It takes the place of an earlier result, which failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    again: Option<bool>,
     status: &'static str,
     http_status: Option<u16>,
     attempts: usize,
@@ -372,6 +378,7 @@ mod tests {
             slots: Cost::ONE,
             meta: Some(RawValue::from_string(r#"{"row": 1}"#.to_owned()).unwrap()),
             hash: JobHash(0x9f3c),
+            history: History::New,
         }
     }
 

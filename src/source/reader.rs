@@ -8,9 +8,10 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
+use super::resume::Found;
 use super::{Resume, Source};
 use crate::error::{Exit, Problem};
-use crate::job::{BadLine, Job};
+use crate::job::{BadLine, History, Job};
 use crate::outcome::Status;
 use crate::units::Tick;
 
@@ -113,29 +114,34 @@ impl Feed {
         mut resume: Option<Resume>,
         clock: impl Fn() -> Tick,
     ) -> Result<(), Gone> {
+        let mut seq = 0;
         loop {
             let line = source.next();
             let ready_at = clock();
             for notice in source.notices() {
                 self.hand(Line::Notice(notice), None)?;
             }
-            let line = match line {
+            let mut line = match line {
                 Some(Ok(line)) => line,
                 Some(Err(problem)) => return self.hand(Line::Ended(Err(problem)), None),
                 None => {
-                    let left = resume.as_ref().and_then(|resume| resume.left(&source));
+                    let left = resume.as_mut().and_then(|resume| resume.left(&source));
                     left.map_or(Ok(()), |left| self.hand(Line::Notice(left), None))?;
                     return self.hand(Line::Ended(Ok(())), None);
                 }
             };
-            let known = resume.as_mut().map(|resume| resume.find(&line)).transpose();
-            match known.map(Option::flatten) {
-                Ok(None) => {}
-                Ok(Some(status)) => {
+            let found = resume
+                .as_mut()
+                .map_or(Ok(Found::New), |resume| resume.find(&line, seq));
+            seq += 1;
+            match (found, &mut line) {
+                (Ok(Found::Done(status)), _) => {
                     self.hand(Line::DoneBefore(status, ready_at), None)?;
                     continue;
                 }
-                Err(problem) => {
+                (Ok(Found::Again), Ok(job)) => job.history = History::Failed,
+                (Ok(Found::New | Found::Again), _) => {}
+                (Err(problem), _) => {
                     return self.hand(Line::Ended(Err(source.while_running(problem))), None);
                 }
             }

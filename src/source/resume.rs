@@ -37,32 +37,41 @@ pub enum Foreign {
     Take,
 }
 
+/// What is made of a line.
+pub(super) enum Found {
+    /// It is to be run.
+    New,
+    /// It has failed and is to be run again.
+    Again,
+    /// It keeps this result.
+    Done(Status),
+}
+
 impl Resume {
-    /// The result of a line that is not to be run.
-    pub(super) fn find(&mut self, line: &Result<Job, BadLine>) -> Result<Option<Status>, Problem> {
-        match (self.done.claim(line), self.failed, self.foreign) {
-            (Claim::New, ..)
-            | (Claim::Done(Status::Failed), Failed::Again, _)
-            | (Claim::Other(Status::Failed), Failed::Again, Foreign::Take) => Ok(None),
+    /// What is made of the line at this position of the input.
+    pub(super) fn find(&mut self, line: &Result<Job, BadLine>, seq: u64) -> Result<Found, Problem> {
+        match (self.done.claim(line, seq), self.failed, self.foreign) {
+            (Claim::New, ..) => Ok(Found::New),
+            (Claim::Done(Status::Failed), Failed::Again, _)
+            | (Claim::Other(Status::Failed), Failed::Again, Foreign::Take) => Ok(Found::Again),
             (Claim::Done(status), ..) | (Claim::Other(status), _, Foreign::Take) => {
-                Ok(Some(status))
+                Ok(Found::Done(status))
             }
             (Claim::Other(_), _, Foreign::Refuse) => Err(other(line, &self.results)),
         }
     }
 
     /// What is told at the end of the input, if results are left that no line has claimed.
-    pub(super) fn left(&self, source: &Source) -> Option<String> {
+    pub(super) fn left(&mut self, source: &Source) -> Option<String> {
+        let results = &self.results;
         match self.done.unclaimed() {
             0 => None,
             _ if source.is_cut() => None,
             1 => Some(format!(
-                "1 result in {} matches no line of the input; it stays there",
-                self.results
+                "1 result in {results} matches no line of the input; it stays there"
             )),
             left => Some(format!(
-                "{left} results in {} match no line of the input; they stay there",
-                self.results
+                "{left} results in {results} match no line of the input; they stay there"
             )),
         }
     }
@@ -100,12 +109,15 @@ pub fn unclaimed(spec: &Spec, resume: &mut Resume) -> Result<Option<usize>, Prob
         limit_jobs: None,
         ..spec.clone()
     };
-    for line in open(&whole)? {
+    for (line, seq) in open(&whole)?.zip(0..) {
         let line = line.map_err(|mut problem| {
             problem.exit = Exit::Usage;
             problem
         })?;
-        resume.find(&line)?;
+        match (resume.done.look_up(&line, seq), resume.foreign) {
+            (Claim::Other(_), Foreign::Refuse) => return Err(other(&line, &resume.results)),
+            (Claim::Other(_), Foreign::Take) | (Claim::New | Claim::Done(_), _) => {}
+        }
     }
     Ok(Some(resume.done.unclaimed()))
 }

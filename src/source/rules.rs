@@ -14,7 +14,7 @@ use super::spec::{Spec, UnitsRule};
 use super::target::{self, Base, NoTarget};
 use crate::error::Problem;
 use crate::estimate::Estimate;
-use crate::job::{Headers, Job, Origin, Place, Target, Units, UnitsFrom};
+use crate::job::{Headers, History, Job, Origin, Place, Target, Units, UnitsFrom};
 use crate::units::Cost;
 
 /// What the command line adds to every line.
@@ -87,6 +87,7 @@ impl Rules {
             slots: Cost::ONE,
             meta: draft.meta,
             hash,
+            history: History::New,
         })
     }
 

@@ -1,5 +1,6 @@
 //! `--resume`: what is done is not sent again, what is not is, and nothing that is there is harmed.
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::program::{OUT, Output, Shaper};
@@ -370,14 +371,68 @@ fn with_every_way_of_syncing_the_results_are_whole() {
 fn a_second_run_of_mended_lines_sends_only_those() {
     let server = Server::start([Step::ok()]);
     let jobs = format!("{}{{\"id\":\"b\"}}\n", jobs_of(&server, &["a"]));
-    let first = with(jobs.as_bytes(), b"").output();
+    let mut first = with(jobs.as_bytes(), b"").output();
     first.exits(1);
     let bad = first.results();
     assert!(message(&bad[1]).contains("url"), "{bad:?}");
     let mended = jobs_of(&server, &["a", "b"]);
-    let refused = resume(first).file("jobs.jsonl", &mended).output();
-    refused.exits(2).says("matches no line");
-    let forced = resume(refused).args(["--force-resume"]).output();
-    forced.exits(0);
-    assert_eq!(server.targets(), ["/a", "/b"]);
+    for _ in 0..2 {
+        let done = resume(first).file("jobs.jsonl", &mended).output();
+        done.exits(0);
+        assert_eq!(server.targets(), ["/a", "/b"]);
+        first = done;
+    }
+}
+
+#[test]
+fn of_equal_jobs_those_without_a_result_run_and_each_keeps_its_meta() {
+    let gate = Gate::default();
+    let behind = Step::ok().behind(&gate);
+    let server = Server::start([behind.clone(), behind, Step::status(400), Step::ok()]);
+    let url = server.url("/same");
+    let line = |row| format!("{{\"url\":\"{url}\",\"meta\":{row}}}\n");
+    let jobs: String = (0..4).map(line).collect();
+    let mut running = with(jobs.as_bytes(), b"").args(["-c", "3"]).start();
+    running.until("four requests", || server.requests().len() == 4);
+    let out = running.path(OUT);
+    running.until("two results", || {
+        std::fs::read_to_string(&out).is_ok_and(|text| text.lines().count() == 2)
+    });
+    running.signal(Signal::KILL);
+    let mut killed = running.wait();
+    // It failed and was not to be run again; a later run changes nothing of it.
+    for _ in 0..2 {
+        killed = resume(killed).output();
+        killed.exits(1);
+        assert_eq!(server.requests().len(), 6);
+        let rows = killed.results();
+        assert!(
+            rows.iter()
+                .zip(0..)
+                .all(|(row, nth)| row["seq"] == nth && row["meta"] == nth)
+        );
+        assert_eq!(killed.counts().failed, 1);
+    }
+    gate.open();
+}
+
+#[test]
+fn a_job_that_was_run_again_from_another_place_of_the_input_is_done() {
+    let server = Server::start([Step::status(400), Step::ok()]);
+    let line = |name: &str| server.url(&format!("/{name}\n"));
+    let first = with(line("a").as_bytes(), b"").output();
+    first.exits(1);
+    let moved = [line("b"), line("a")].concat();
+    let mut done = resume(first)
+        .file("jobs.jsonl", &moved)
+        .args(["--retry-failed"])
+        .output();
+    for _ in 0..2 {
+        done.exits(0);
+        assert_eq!(server.targets(), ["/a", "/a", "/b"]);
+        assert_eq!(done.report()["counts"]["ok"], 2);
+        let failed = done.again().args(["report", OUT, "--failed-jobs"]).output();
+        failed.exits(0).says("none of 3 results");
+        done = resume(failed).args(["--retry-failed"]).output();
+    }
 }
