@@ -1,6 +1,7 @@
 //! What ends a run before its time, and the code it exits with. Floor 1: words.
 
 use std::fmt;
+use std::io;
 
 /// Something that ends the run: what, where, and how to mend it.
 ///
@@ -51,6 +52,20 @@ impl fmt::Display for Problem {
             write!(out, "\n  mend: {}", self.mend)?;
         }
         Ok(())
+    }
+}
+
+/// What to do about a file that cannot be written.
+pub fn to_write(why: &io::Error) -> &'static str {
+    use io::ErrorKind;
+    match why.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            "make room there"
+        }
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "allow this user to write there"
+        }
+        _ => "see that it can be written",
     }
 }
 

@@ -24,6 +24,7 @@ pub mod retry;
 pub mod usage;
 
 // Floor 4, doors: what touches the world.
+pub mod beside;
 pub mod client;
 pub mod clock;
 pub mod manifest;

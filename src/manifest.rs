@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Exit, Problem};
+use crate::beside::{self, path_with};
+use crate::error::{Exit, Problem, to_write};
 use crate::limit::Spec;
 use crate::metrics::Part;
 use crate::report::Report;
@@ -151,9 +151,7 @@ pub struct Stretch {
 
 /// Where the manifest of these results stands.
 pub fn path_of(results: &Path) -> PathBuf {
-    let mut name = results.as_os_str().to_owned();
-    name.push(".run");
-    PathBuf::from(name)
+    path_with(results, ".run")
 }
 
 /// Refuses a file in that place that is no manifest: it is left alone.
@@ -263,24 +261,15 @@ impl Manifest {
     /// Writes it beside the results; what was there is replaced at once or not at all.
     pub fn write(&self, results: &Path) -> Result<(), Problem> {
         let path = path_of(results);
-        self.put(&path).map_err(|why| {
+        let written = beside::replaced(&path, |file| {
+            serde_json::to_writer_pretty(&mut *file, self)?;
+            file.write_all(b"\n")
+        });
+        written.map(drop).map_err(|why| {
             let what = format!("{} cannot be written: {why}", path.display());
-            let mend = "make room there, or name another file with -o";
+            let mend = format!("{}, or name another file with -o", to_write(&why));
             Problem::new(Exit::Unwritten, what, mend)
         })
-    }
-
-    fn put(&self, path: &Path) -> io::Result<()> {
-        let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
-        let mut file = tempfile::Builder::new()
-            .prefix(".shaper-")
-            .permissions(fs::Permissions::from_mode(0o666))
-            .tempfile_in(folder.unwrap_or(Path::new(".")))?;
-        serde_json::to_writer_pretty(&mut file, self)?;
-        file.write_all(b"\n")?;
-        file.as_file().sync_data()?;
-        file.persist(path)?;
-        Ok(())
     }
 }
 

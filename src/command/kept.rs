@@ -30,8 +30,9 @@ pub(super) struct Kept {
 /// Refuses what [`Kept::open`] would replace and should not.
 pub(super) fn check(sink: &SinkSpec) -> Result<(), Problem> {
     match (&sink.target, sink.existing) {
+        // What is gone on with is read there.
         (Target::File(path), Existing::Refuse | Existing::Continue)
-            if path.is_file() || !path.exists() =>
+            if !path.exists() || (path.is_file() && sink.existing == Existing::Refuse) =>
         {
             manifest::check(path)
         }

@@ -57,7 +57,11 @@ pub(super) fn open(
     let Some(file) = sink::hold(path)? else {
         return Ok(None);
     };
-    let run = manifest::read(path)?;
+    let run = manifest::find(path).map_err(|why| {
+        let what = format!("does not tell what the run was: {why}");
+        let mend = "restore it, or move it away: then the results alone say where to go on";
+        Problem::usage(what, mend).at(manifest::path_of(path).display().to_string())
+    })?;
     let reaches = limits.iter().map(|limit| limit.reach(setting));
     let epoch = Tick(nanos(clock.epoch()));
     let zero = epoch.before(reaches.max().unwrap_or_default());
@@ -190,22 +194,25 @@ impl Resumed {
         if invalid > 0 {
             counts.push(format!("invalid {invalid}"));
         }
-        let results = resume.done.len();
-        let mut lines = vec![format!(
-            "{results} results of earlier runs: {}",
-            counts.join(", ")
-        )];
+        let mut lines = vec![match resume.done.len() {
+            0 => "nothing is done yet".to_owned(),
+            1 => format!("1 result of earlier runs: {}", counts.join(", ")),
+            results => format!("{results} results of earlier runs: {}", counts.join(", ")),
+        }];
         let file = &resume.results;
         if let Tail::Torn { offset, length } = self.earlier.tail {
             lines.push(format!(
                 "a torn last line of {length} bytes at byte {offset} is cut off and kept in {file}.torn"
             ));
         }
-        let aside = self.earlier.set_aside();
-        if aside > 0 {
-            lines.push(format!(
+        match self.earlier.set_aside() {
+            0 => {}
+            1 => lines.push(format!(
+                "1 line that is no result is set aside in {file}.bad"
+            )),
+            aside => lines.push(format!(
                 "{aside} lines that are no results are set aside in {file}.bad"
-            ));
+            )),
         }
         if let Some((line, why)) = &self.earlier.untold {
             lines.push(format!("{file}:{line} {why}: that limit starts as new"));

@@ -74,10 +74,11 @@ pub(super) fn run(
     let names: Vec<_> = input.spec.inputs.iter().map(source::Input::name).collect();
     let mut kept = Kept::new(sink, args, &setup.limits, &names, &clock, seed);
     if let Some(resumed) = resumed {
-        if !args.output.quiet {
-            say(&resumed.text());
-        }
+        let text = resumed.text();
         let onward = resumed.mend()?;
+        if !args.output.quiet {
+            say(&text);
+        }
         kept.go_on(onward.before, onward.file);
         rules.seam = onward.seam;
         input.resume = Some(onward.resume);

@@ -134,13 +134,16 @@ impl Done {
     pub fn look_up(&mut self, line: &Result<Job, BadLine>, seq: u64) -> Claim {
         match Name::of(line) {
             Name::Id(..) => self.claim(line, seq),
-            Name::Job(job) => match self.by_job.claim_at(job.0, seq) {
-                Some(entry) => Claim::Done(entry.status()),
-                None => {
-                    self.moved.push(job.0);
-                    Claim::New
-                }
-            },
+            Name::Job(job) => {
+                let exact = self.by_job.claim_at(job.0, seq);
+                exact.map_or_else(
+                    || {
+                        self.moved.push(job.0);
+                        Claim::New
+                    },
+                    |entry| Claim::Done(entry.status()),
+                )
+            }
         }
     }
 
@@ -287,9 +290,10 @@ impl Table {
 
 /// One of those that failed: with this mark, else the first.
 fn taken(failed: &mut BTreeMap<u64, Vec<usize>>, mark: u64) -> Option<usize> {
-    let mark = match failed.contains_key(&mark) {
-        true => mark,
-        false => *failed.first_key_value()?.0,
+    let mark = if failed.contains_key(&mark) {
+        mark
+    } else {
+        *failed.first_key_value()?.0
     };
     let places = failed.get_mut(&mark)?;
     let place = places.pop();
@@ -464,7 +468,7 @@ mod tests {
         for moved in [0, 1_000_000] {
             let each = (0..100_000).map(|seq| (None, 5, Status::Ok, seq + moved, NEW));
             let mut done = done(&each.collect::<Vec<_>>());
-            let found = told(&mut done, &[5; 100_001]);
+            let found = told(&mut done, &vec![5; 100_001]);
             let done = found.iter().filter(|claim| **claim == OK);
             assert_eq!((done.count(), found[100_000]), (100_000, Claim::New));
         }

@@ -1,15 +1,14 @@
 //! What earlier runs have left in a file of results, and its mending. Floor 4: doors.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
-
-use tempfile::NamedTempFile;
+use std::path::Path;
 
 use super::done::{Done, Name};
 use super::row::{Names, Row};
 use super::{LineEnd, Lines, Needs, unreadable};
-use crate::error::{Exit, Problem};
+use crate::beside::{self, path_with};
+use crate::error::{Exit, Problem, to_write};
 use crate::outcome::Status;
 use crate::proof::Event;
 use crate::units::Tick;
@@ -69,7 +68,9 @@ pub fn look(path: &Path, needs: &Needs, since: Tick, damage: Damage) -> Result<E
     let mut foreign = false;
     while let Some(raw) = lines.next().map_err(unreadable)? {
         let length = raw.bytes.len() as u64;
-        let row = serde_json::from_slice::<Row>(raw.bytes).map_err(|why| why.to_string());
+        let text = std::str::from_utf8(raw.bytes).map_err(|why| why.to_string());
+        let row =
+            text.and_then(|text| serde_json::from_str::<Row>(text).map_err(|why| why.to_string()));
         let taken = row.and_then(|row| earlier.add(&row, raw.number, needs, since, &mut names));
         match (taken, raw.end, damage) {
             (Ok(()), LineEnd::Newline, _) => {}
@@ -100,7 +101,11 @@ pub fn look(path: &Path, needs: &Needs, since: Tick, damage: Damage) -> Result<E
 
 fn damaged(shown: &str, line: u64, why: &str) -> Problem {
     let why = why.split(" at line ").next().unwrap_or_default();
-    let mend = "restore the file; or say --repair, which sets such lines aside in FILE.bad and runs their jobs again";
+    let mend = if line == 1 {
+        "if this is no file of results, name another with -o; else restore it, or say --repair"
+    } else {
+        "restore the file; or say --repair, which sets such lines aside in FILE.bad and runs their jobs again"
+    };
     Problem::usage(format!("is no result: {why}; nothing was changed"), mend)
         .at(format!("{shown}:{line}"))
 }
@@ -165,46 +170,45 @@ impl Earlier {
         file: File,
         lock: impl Fn(&File) -> Result<(), Problem>,
     ) -> Result<File, Problem> {
-        let unwritten = |why: io::Error| {
-            let what = format!("{} cannot be mended: {why}", path.display());
-            Problem::new(Exit::Unwritten, what, "make room there; nothing is lost")
+        let unwritten = |path: &Path, why: io::Error| {
+            let what = format!("{} cannot be written: {why}", path.display());
+            let mend = format!("{}; the results are as they were", to_write(&why));
+            Problem::new(Exit::Unwritten, what, mend)
         };
+        let here = |why| unwritten(path, why);
         let mut file = file;
         if let Tail::Torn { offset, length } = self.tail {
-            copy(&mut file, [(offset, length)], &beside(path, ".torn")).map_err(unwritten)?;
-            file.set_len(offset).map_err(unwritten)?;
+            let torn = path_with(path, ".torn");
+            copy(&mut file, [(offset, length)], &torn).map_err(|why| unwritten(&torn, why))?;
+            file.set_len(offset).map_err(here)?;
         }
         if self.tail == Tail::Unended {
-            file.seek(SeekFrom::End(0)).map_err(unwritten)?;
-            file.write_all(b"\n").map_err(unwritten)?;
+            file.write_all(b"\n").map_err(here)?;
         }
         if !self.bad.is_empty() {
-            let bad = self.bad.iter().copied();
-            copy(&mut file, bad, &beside(path, ".bad")).map_err(unwritten)?;
-            let real = fs::canonicalize(path).map_err(unwritten)?;
-            let folder = real.parent().unwrap_or(Path::new("."));
-            let new = self.without_bad(&mut file, folder).map_err(unwritten)?;
-            lock(new.as_file())?;
-            file = new.persist(&real).map_err(|why| unwritten(why.error))?;
+            let bad = path_with(path, ".bad");
+            let lines = self.bad.iter().copied();
+            copy(&mut file, lines, &bad).map_err(|why| unwritten(&bad, why))?;
+            let mut locked = Ok(());
+            let new = beside::replaced(path, |new| {
+                locked = lock(new);
+                self.copy_without_bad(&mut file, new)
+            });
+            locked?;
+            file = new.map_err(here)?;
         }
-        file.seek(SeekFrom::End(0)).map_err(unwritten)?;
         Ok(file)
     }
 
-    /// All but the lines that are no results, as a file that has no name yet.
-    fn without_bad(&self, file: &mut File, folder: &Path) -> io::Result<NamedTempFile> {
-        let mut new = tempfile::Builder::new()
-            .prefix(".shaper-")
-            .permissions(file.metadata()?.permissions())
-            .tempfile_in(folder)?;
+    /// All but the lines that are no results.
+    fn copy_without_bad(&self, file: &mut File, to: &mut File) -> io::Result<()> {
         let (mut from, end) = (0, file.metadata()?.len());
         for (offset, length) in self.bad.iter().copied().chain([(end, 0)]) {
             file.seek(SeekFrom::Start(from))?;
-            io::copy(&mut (&mut *file).take(offset - from), &mut new)?;
+            io::copy(&mut (&mut *file).take(offset - from), to)?;
             from = offset + length;
         }
-        new.as_file().sync_all()?;
-        Ok(new)
+        Ok(())
     }
 }
 
@@ -224,16 +228,9 @@ pub fn first_unclaimed(path: &Path, done: &mut Done) -> Option<u64> {
     None
 }
 
-/// The file beside the results that has this ending.
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
-}
-
 /// Adds these parts of a file to another, each as a line, and has them on the disk.
 fn copy(file: &mut File, parts: impl IntoIterator<Item = (u64, u64)>, to: &Path) -> io::Result<()> {
-    let mut to = OpenOptions::new().append(true).create(true).open(to)?;
+    let mut to = beside::added(to)?;
     for (offset, length) in parts {
         file.seek(SeekFrom::Start(offset))?;
         let mut part = Vec::new();

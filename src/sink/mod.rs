@@ -217,10 +217,10 @@ fn check(path: &Path, existing: Existing) -> Result<(), Problem> {
 
 /// Opens the file, makes sure that no other run writes to it, and only then empties it.
 fn create(path: &Path, existing: Existing) -> Result<File, Problem> {
+    // Whoever cuts the file meanwhile leaves no hole in it.
     let file = OpenOptions::new()
-        .write(true)
+        .append(true)
         .create(true)
-        .truncate(false)
         .open(path)
         .map_err(|why| unusable(path, why))?;
     let there = file.metadata().map_err(|why| unusable(path, why))?;
@@ -250,7 +250,7 @@ pub fn hold(path: &Path) -> Result<Option<File>, Problem> {
         );
         return Err(Problem::usage(what, "name a regular file with -o"));
     }
-    let file = OpenOptions::new().read(true).write(true).open(path);
+    let file = OpenOptions::new().read(true).append(true).open(path);
     let file = file.map_err(|why| unusable(path, why))?;
     lock(path, &file)?;
     Ok(Some(file))

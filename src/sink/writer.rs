@@ -15,7 +15,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::{Batch, Form, Fsync, Thread};
 use crate::engine::{Event, Ticket};
-use crate::error::{Exit, Problem};
+use crate::error::{Exit, Problem, to_write};
 
 /// So much text goes into one write, and not much more of it is in memory.
 const ONE_WRITE: usize = 1 << 20;
@@ -193,12 +193,15 @@ fn problem(out: Out, name: &str, why: &io::Error) -> Problem {
             Problem::new(Exit::PipeClosed, "", "")
         }
         Out::Stdout => {
-            let mend = "make room there; what was written is whole lines";
+            let mend = format!("{}; what was written is whole lines", to_write(why));
             let what = format!("cannot write results to {name}: {why}");
             Problem::new(Exit::Unwritten, what, mend)
         }
         Out::File => {
-            let mend = "make room there and go on with --resume; what was written is whole lines";
+            let mend = format!(
+                "{} and go on with --resume; what was written is whole lines",
+                to_write(why)
+            );
             let what = format!("cannot write results to {name}: {why}");
             Problem::new(Exit::Unwritten, what, mend)
         }

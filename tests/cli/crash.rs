@@ -63,7 +63,7 @@ fn one_result_each(done: &Output, jobs: usize) {
 fn is_in_order(done: &Output) -> bool {
     let text = done.bytes(OUT);
     let text = String::from_utf8_lossy(&text);
-    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line));
+    let lines = text.lines().map(serde_json::from_str::<Value>);
     lines
         .map(|line| line.expect("it is whole")["seq"].as_u64())
         .is_sorted()

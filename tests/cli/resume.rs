@@ -131,6 +131,42 @@ fn a_file_that_is_no_result_at_all_is_left_alone_even_to_repair() {
 }
 
 #[test]
+fn what_is_set_aside_goes_to_a_file_of_its_own_or_nothing_is_changed() {
+    let server = Server::start([Step::ok()]);
+    let jobs = case("81-jobs.jsonl", &server);
+    let torn = case("81-out-torn.jsonl", &server);
+    let ready = with(&jobs, &torn).args(["--resume"]);
+    std::os::unix::fs::symlink("/dev/null", ready.path("out.jsonl.torn")).expect("it is ours");
+    let refused = ready.output();
+    refused
+        .exits(3)
+        .says("out.jsonl.torn cannot be written: it is no regular file");
+    assert_eq!(refused.bytes(OUT), torn);
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn a_damaged_run_file_is_told_and_without_one_the_results_say_where_to_go_on() {
+    let server = Server::start([Step::ok()]);
+    let jobs = case("81-jobs.jsonl", &server);
+    let old = case("86-out-onefailed.jsonl", &server);
+    for damaged in ["", "{", "hello"] {
+        let refused = with(&jobs, &old)
+            .file("out.jsonl.run", damaged)
+            .args(["--resume"])
+            .output();
+        refused
+            .exits(2)
+            .says("out.jsonl.run: does not tell what the run was")
+            .says("move it away");
+        assert_eq!(refused.bytes(OUT), old);
+    }
+    let done = with(&jobs, &old).args(["--resume"]).output();
+    done.exits(1);
+    assert_eq!(done.results().len(), 5);
+}
+
+#[test]
 fn results_that_are_there_are_refused_without_a_word_about_them() {
     let server = Server::start([Step::ok()]);
     let jobs = case("81-jobs.jsonl", &server);

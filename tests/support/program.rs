@@ -153,6 +153,11 @@ impl Shaper {
         self.jobs(name, case(name, server))
     }
 
+    /// A file of its directory.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
     /// A variable; without this it has none.
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.to_owned(), value.to_owned()));
