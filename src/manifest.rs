@@ -12,8 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::beside::{self, path_with};
 use crate::error::{Exit, Problem, to_write};
-use crate::limit::Spec;
+use crate::limit::{KeyBy, Spec, keys_of};
 use crate::metrics::Part;
+use crate::outcome::UnitsSpent;
+use crate::proof::Event;
 use crate::report::Report;
 use crate::report::json::ended;
 use crate::units::{Tick, millis};
@@ -69,6 +71,9 @@ pub struct Before {
     pub sends: Option<u64>,
     /// The most tries that may have been sent and are in no line; `None` if nobody knows.
     pub cut_off: Option<u64>,
+    /// Tries that were sent and have ended, of jobs that had no result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unrecorded: Vec<Unrecorded>,
 }
 
 /// A rate limit, by its name and as it is written.
@@ -130,6 +135,49 @@ pub struct Ended {
     /// Tries that had not ended: they may have been sent.
     #[serde(default)]
     pub cut_off: u64,
+    /// Tries that were sent and have ended, of jobs that have no result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unrecorded: Vec<Unrecorded>,
+}
+
+/// A try that was sent and stands in no result. Moments in microseconds since the Unix epoch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unrecorded {
+    granted_us: u64,
+    sent_us: u64,
+    answered_us: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tokens: Option<UnitsSpent>,
+    /// The values of the keys of the limits, in the order of the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    keys: Vec<String>,
+}
+
+impl Unrecorded {
+    /// The start of the run is given likewise.
+    fn of(event: &Event, started_us: u64) -> Self {
+        let us = |at: Tick| started_us + at.0 / 1_000;
+        Self {
+            granted_us: us(event.granted),
+            sent_us: us(event.sent),
+            answered_us: us(event.answered),
+            tokens: event.units.as_deref().copied(),
+            keys: event.keys.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    /// As a proof sees it, with moments since the Unix epoch.
+    pub fn event(&self) -> Event {
+        let at = |us: u64| Tick(us.saturating_mul(1_000));
+        Event {
+            granted: at(self.granted_us),
+            sent: at(self.sent_us),
+            answered: at(self.answered_us),
+            units: self.tokens.map(Box::new),
+            keys: self.keys.iter().map(|key| key.as_str().into()).collect(),
+            source: 0,
+        }
+    }
 }
 
 /// A part of a run, from its start on.
@@ -200,15 +248,7 @@ fn file(path: &Path) -> io::Result<Vec<u8>> {
 impl Manifest {
     /// Its limits, as they were in force.
     pub fn specs(&self) -> Result<Vec<Spec>, String> {
-        let spec = |row: &Limit| {
-            let spec: Spec = row
-                .limit
-                .parse()
-                .map_err(|why| format!("limit `{}`: {why}", row.limit))?;
-            let name = row.name.as_str().into();
-            Ok(Spec { name, ..spec })
-        };
-        self.limits.iter().map(spec).collect()
+        specs(&self.limits)
     }
 
     /// This run and those before it, for the one that goes on from it. Results were last changed at `last_us`.
@@ -223,6 +263,10 @@ impl Manifest {
                 Some(ended) => Some(ended.cut_off),
                 None => self.concurrency,
             },
+            unrecorded: self
+                .ended
+                .as_ref()
+                .map_or_else(Vec::new, |ended| ended.unrecorded.clone()),
         };
         self.earlier.iter().cloned().chain([own]).collect()
     }
@@ -243,6 +287,25 @@ impl Manifest {
         let own = own.map_or(self.concurrency, |ended| Some(ended.cut_off));
         let earlier = self.earlier.iter().map(|run| run.cut_off);
         earlier.chain([own]).sum()
+    }
+
+    /// What all its runs have sent and no line tells of, as far as it is known. `keys` are those that it is
+    /// asked for: where a run had others it is left out.
+    pub fn unrecorded(&self, keys: &[KeyBy]) -> Vec<Event> {
+        let own = self
+            .ended
+            .iter()
+            .map(|ended| (&self.limits, &ended.unrecorded));
+        let earlier = self
+            .earlier
+            .iter()
+            .map(|run| (&run.limits, &run.unrecorded));
+        let told = earlier
+            .chain(own)
+            .filter(|(limits, _)| specs(limits).is_ok_and(|specs| keys_of(&specs) == keys));
+        told.flat_map(|(_, sent)| sent)
+            .map(Unrecorded::event)
+            .collect()
     }
 
     /// The slots that none of its runs exceeded; `None` if one had no limit.
@@ -273,6 +336,18 @@ impl Manifest {
     }
 }
 
+fn specs(limits: &[Limit]) -> Result<Vec<Spec>, String> {
+    let spec = |row: &Limit| {
+        let spec: Spec = row
+            .limit
+            .parse()
+            .map_err(|why| format!("limit `{}`: {why}", row.limit))?;
+        let name = row.name.as_str().into();
+        Ok(Spec { name, ..spec })
+    };
+    limits.iter().map(spec).collect()
+}
+
 impl From<&Spec> for Limit {
     fn from(spec: &Spec) -> Self {
         Self {
@@ -298,8 +373,8 @@ impl Input {
 }
 
 impl Ended {
-    /// The figures of a report.
-    pub fn of(report: &Report) -> Self {
+    /// The figures of a report; the start of the run in microseconds since the Unix epoch.
+    pub fn of(report: &Report, started_us: u64) -> Self {
         let (summary, stretch) = (&report.summary, &report.summary.stretch);
         let counts = &summary.counts;
         let counted = [
@@ -337,6 +412,11 @@ impl Ended {
             counts: counted.map(|(name, count)| (name.to_owned(), count)).into(),
             tries: summary.tries,
             cut_off: summary.cut_off,
+            unrecorded: summary
+                .unrecorded
+                .iter()
+                .map(|event| Unrecorded::of(event, started_us))
+                .collect(),
             sends: summary.sends.count,
         }
     }

@@ -167,7 +167,7 @@ pub struct Spent {
 }
 
 /// The units of a try, or of all tries of a job; a sum above 64 bits stays at the largest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct UnitsSpent {
     /// Input and output together.
     pub total: Spent,

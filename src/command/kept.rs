@@ -105,7 +105,7 @@ impl Kept {
 
     /// Adds what became of the run.
     pub(super) fn close(self, report: &Report) -> Result<(), Problem> {
-        let ended = Some(Ended::of(report));
+        let ended = Some(Ended::of(report, self.manifest.started_us));
         let whole = Manifest {
             ended,
             ..self.manifest.clone()

@@ -8,7 +8,7 @@ use super::args::RunArgs;
 use crate::clock::Clock;
 use crate::engine::{Broken, Seam};
 use crate::error::Problem;
-use crate::limit::{Setting, Since, Spec};
+use crate::limit::{Setting, Since, Spec, keys_of};
 use crate::manifest::{self, Before};
 use crate::outcome::Status;
 use crate::proof::Event;
@@ -72,6 +72,13 @@ pub(super) fn open(
     };
     let last = last_alive(&file).min(epoch);
     let mut earlier = results::look(path, &Needs::of(limits), zero, damage)?;
+    if let Some(run) = &run {
+        let unrecorded = run.unrecorded(&keys_of(limits)).into_iter();
+        let (counting, older): (Vec<_>, Vec<_>) =
+            unrecorded.partition(|send| send.answered >= zero);
+        earlier.sends.extend(counting);
+        earlier.older += older.len() as u64;
+    }
     let before = run.map_or_else(Vec::new, |run| run.before(last.0 / 1_000));
     let slots = args.limits.concurrency.limit().map(Cost::get);
     let told = before.iter();

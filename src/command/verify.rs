@@ -54,6 +54,8 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
     let (mut files, mut events, mut most) = (Vec::new(), Vec::new(), 0);
     for (number, (path, run)) in manifests.iter().enumerate() {
         let mut sends = results::read(path, &needs)?;
+        let unrecorded = run.as_ref().map(|run| run.unrecorded(&keys_of(&limits)));
+        sends.events.extend(unrecorded.unwrap_or_default());
         if manifests.len() > 1 {
             comparable(path, &limits, &sends)?;
         }

@@ -88,6 +88,14 @@ impl Work {
         self.tries.last_mut().expect(ONE_ANSWER)
     }
 
+    /// The tries that are over.
+    pub(super) fn ended(&self, phase: Phase) -> &[Try] {
+        match (phase, self.tries.split_last()) {
+            (Phase::Flying, Some((_, ended))) => ended,
+            (Phase::Flying | Phase::Waiting | Phase::Resting | Phase::Done(_), _) => &self.tries,
+        }
+    }
+
     /// First send minus head of its lane; `None` if it was never sent.
     pub(super) fn queue(&self) -> Option<Duration> {
         let sent = self.tries.iter().find_map(|one| one.sent)?;
@@ -179,6 +187,14 @@ impl Roll {
     pub(super) fn find(&self, seq: u64) -> Option<Ticket> {
         let own = |held: &Option<Held>| held.as_ref().is_some_and(|held| held.seq == seq);
         self.places.iter().position(own).map(ticket_of)
+    }
+
+    /// Every job that has no result.
+    pub(super) fn undone(&self) -> impl Iterator<Item = &Held> {
+        self.places
+            .iter()
+            .flatten()
+            .filter(|held| held.work.is_some())
     }
 
     /// Every job that waits or rests.

@@ -236,7 +236,12 @@ impl Engine {
     }
 
     /// Ends the counting.
-    pub fn close(self, now: Tick) -> Summary {
+    pub fn close(mut self, now: Tick) -> Summary {
+        for held in self.roll.undone() {
+            let work = held.work();
+            self.metrics
+                .unrecorded(work.ended(held.phase), &work.job.keys);
+        }
         self.metrics.close(self.now.max(now))
     }
 
@@ -357,6 +362,8 @@ impl Engine {
 
     /// A job will have no result: those who come after it wait for it no longer.
     fn vanish(&mut self, ticket: Ticket, actions: &mut Vec<Action>) {
+        let work = self.roll.peek(ticket).work();
+        self.metrics.unrecorded(&work.tries, &work.job.keys);
         if let Some(in_order) = &mut self.in_order {
             let held = self.roll.peek(ticket);
             in_order.vanishes(held.seq, held.work().job.slots);

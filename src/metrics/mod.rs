@@ -21,7 +21,7 @@ pub use summary::{ByVerdict, Counts, Sends, Summary};
 
 use crate::job::Keys;
 use crate::outcome::{FailureKind, Outcome, Status, Try, UnitsSpent};
-use crate::proof::Proof;
+use crate::proof::{Event as Sent, Proof};
 use crate::units::Tick;
 
 /// A first send that is later than due by more than this is late. A busy machine alone stays below it.
@@ -61,6 +61,7 @@ pub struct Metrics {
     units: UnitsSpent,
     untold: u64,
     proof: Proof,
+    unrecorded: Vec<Sent>,
 }
 
 impl Metrics {
@@ -100,7 +101,14 @@ impl Metrics {
             units: UnitsSpent::default(),
             untold: 0,
             proof,
+            unrecorded: Vec::new(),
         }
+    }
+
+    /// A job will have no result: its tries that were sent stand in no line.
+    pub fn unrecorded(&mut self, tries: &[Try], keys: &Keys) {
+        let sent = tries.iter().filter_map(|made| Sent::of(made, keys));
+        self.unrecorded.extend(sent);
     }
 
     /// Lines so far.
@@ -334,6 +342,7 @@ impl Metrics {
             units: self.units,
             untold: self.untold,
             proof: self.proof.close(),
+            unrecorded: self.unrecorded,
         }
     }
 }

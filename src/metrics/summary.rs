@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Latencies, Stretch};
 use crate::outcome::{FailureKind, UnitsSpent};
-use crate::proof::Proven;
+use crate::proof::{Event, Proven};
 use crate::units::Tick;
 
 /// The figures of a run.
@@ -54,6 +54,8 @@ pub struct Summary {
     pub untold: u64,
     /// Whether the limits were kept; empty without limits.
     pub proof: Proven,
+    /// Sends of jobs that have no result. At most those of the jobs that were held.
+    pub unrecorded: Vec<Event>,
 }
 
 /// Lines of input by what became of them. `read = ok + failed + invalid + skipped + cancelled`, always.

@@ -226,6 +226,8 @@ impl Verified {
             .ok()
             .and_then(|file| self.files.get(file));
         match file {
+            // What no line tells stands in the run file.
+            Some(file) if line == 0 => format!("{}.run", file.name),
             Some(file) => format!("{}:{line}", file.name),
             None => format!("line {line}"),
         }

@@ -180,6 +180,40 @@ fn when_the_server_dies_and_comes_back_the_failed_jobs_run_again() {
 }
 
 #[test]
+fn what_was_sent_for_jobs_without_a_result_counts_after_the_run() {
+    let up = Arc::new(AtomicBool::new(false));
+    let answers = Arc::clone(&up);
+    let server = Server::answering(move |_| {
+        Step::status(if answers.load(Ordering::Relaxed) {
+            200
+        } else {
+            429
+        })
+    });
+    let limited = |shaper: Shaper| going_on(shaper).args(["--window", "4/700ms"]);
+    let mut running = limited(Shaper::plain().file("jobs.urls", server.list(6)))
+        .args(["--backoff", "50s..50s", "--jitter", "none"])
+        .start();
+    running.until("four requests", || server.requests().len() == 4);
+    running.pause(Duration::from_millis(30));
+    running.signal(Signal::TERM);
+    let stopped = running.wait();
+    stopped.exits(143);
+    assert_eq!(stopped.results().len(), 0);
+    up.store(true, Ordering::Relaxed);
+    let done = limited(stopped.again()).output();
+    done.exits(0);
+    one_result_each(&done, 6);
+    // The file and what stands beside it tell of all that was sent, and it kept the limit.
+    let proved = done.again().args(["verify", OUT]).output();
+    proved.exits(0);
+    let page = String::from_utf8_lossy(&proved.stdout).into_owned();
+    let sent = server.requests().len();
+    assert!(page.contains(&format!("6 results, {sent} sends")), "{page}");
+    assert!(page.contains("not seen: nothing"), "{page}");
+}
+
+#[test]
 fn no_window_is_exceeded_across_a_kill() {
     let (count, period) = (6, Duration::from_millis(700));
     for round in 0..rounds() {
