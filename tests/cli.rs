@@ -5,6 +5,7 @@ mod support;
 
 mod cli {
     mod crash;
+    mod files;
     mod help;
     mod hosts;
     mod input;

@@ -2,6 +2,7 @@
 
 mod attempt;
 mod failure;
+mod files;
 mod pool;
 mod setup;
 
@@ -10,9 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::CONTENT_LENGTH;
+use http::header::{CONNECTION, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderValue, Method};
-use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::sync::mpsc::UnboundedSender;
 use url::Url;
 
@@ -23,7 +23,8 @@ use crate::job::{Headers, Job, Origin};
 use crate::outcome::{Failure, FailureKind, Reached};
 use crate::usage::UsageRule;
 use attempt::Attempt;
-use pool::{Lease, Pool};
+pub use files::{Ends, Room, raise_file_limit};
+use pool::{After, Lease, Pool};
 use setup::{Refused, Setup, Trust};
 
 /// How requests are sent.
@@ -41,6 +42,8 @@ pub struct ClientSpec {
     pub user_agent: String,
     /// What of a whole answer with a status of success (2xx) says how much was used.
     pub usage: UsageRule,
+    /// The most connections that stay open between tries, and those of tries that are to stay.
+    pub kept: usize,
 }
 
 impl Default for ClientSpec {
@@ -52,6 +55,7 @@ impl Default for ClientSpec {
             via: Via::Direct,
             user_agent: concat!("shaper/", env!("CARGO_PKG_VERSION")).to_owned(),
             usage: UsageRule::Ignored,
+            kept: usize::MAX,
         }
     }
 }
@@ -68,7 +72,7 @@ pub enum Via {
 
 /// An HTTP/1.1 client that follows no redirect, repeats nothing that reached a server, and keeps no
 /// cookies. Connections stay open between tries: of all origins 1024, or four times as many as were in use
-/// at once, and at most half of the files that the system allows.
+/// at once, and at most [`ClientSpec::kept`].
 #[derive(Debug)]
 pub struct Client {
     spec: ClientSpec,
@@ -81,18 +85,18 @@ pub struct Client {
 impl Client {
     /// A client for `http` at once, and for `https` when the first job wants it.
     pub fn new(spec: ClientSpec) -> Result<Self, Problem> {
-        let files = raise_file_limit();
         let setup = Setup::new(&spec)
             .map_err(|why| Problem::usage(format!("no HTTP client: {why}"), ""))?;
         let only = match spec.via {
             Via::Direct => None,
             Via::Mock(address) => Some(Origin(format!("http://{address}").into())),
         };
+        let pool = Arc::new(Pool::keeping(spec.kept));
         Ok(Self {
             spec,
             setup,
             only,
-            pool: Arc::new(Pool::within(files)),
+            pool,
         })
     }
 
@@ -163,6 +167,14 @@ impl Client {
         let body = job.body.clone().unwrap_or_default();
         let length = framing(&job.method, &body);
         request.headers_mut().extend(length);
+        match lease.after() {
+            After::Stays => {}
+            // RFC 9112 §9.6: this answer is the last on its connection.
+            After::Closes => {
+                let close = HeaderValue::from_static("close");
+                request.headers_mut().insert(CONNECTION, close);
+            }
+        }
         *request.body_mut() = Some(body.into());
         Ok((lease, request))
     }
@@ -195,13 +207,4 @@ fn framing(method: &Method, body: &Bytes) -> HeaderMap {
 fn host(url: &Url) -> String {
     let port = url.port_or_known_default().unwrap_or_default();
     format!("{}:{port}", url.host_str().unwrap_or_default())
-}
-
-/// Connections to many origins need many files: the soft limit, which only `select` asks for, is raised to
-/// the hard one. If it cannot be, connects fail later and say why. Returns the limit then; `None` is none.
-fn raise_file_limit() -> Option<u64> {
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    let _ = setrlimit(Resource::Nofile, limit);
-    getrlimit(Resource::Nofile).current
 }

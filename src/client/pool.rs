@@ -15,19 +15,14 @@ const FEW: usize = 1024;
 /// Where more are in use at once, so many times as many may stay open: some origins are then busy in turn.
 const IN_TURN: usize = 4;
 
-/// One of so many files that the system allows may be a connection that is kept: the rest is for those in
-/// use, for connects that came too late to be used, and for results.
-const OF_FILES: u64 = 2;
-
 /// The clients of a run.
 #[derive(Debug)]
 pub(super) struct Pool(Mutex<Origins<reqwest::Client>>);
 
 impl Pool {
-    /// A pool for a system that allows so many open files; `None` is any number.
-    pub(super) fn within(files: Option<u64>) -> Self {
-        let most = files.and_then(|files| usize::try_from(files / OF_FILES).ok());
-        Self(Mutex::new(Origins::new(most.unwrap_or(usize::MAX))))
+    /// A pool that keeps so many connections at most.
+    pub(super) fn keeping(most: usize) -> Self {
+        Self(Mutex::new(Origins::new(most)))
     }
 
     /// A try of this origin begins; `make` makes the client of one that has none.
@@ -36,9 +31,10 @@ impl Pool {
         origin: &Origin,
         make: impl FnOnce() -> Result<reqwest::Client, E>,
     ) -> Result<Lease, E> {
-        let client = self.origins().enter(origin, make)?;
+        let (client, after) = self.origins().enter(origin, make)?;
         Ok(Lease {
             client,
+            after,
             origin: origin.clone(),
             pool: Arc::clone(self),
         })
@@ -50,9 +46,19 @@ impl Pool {
     }
 }
 
+/// What becomes of the connection when its try has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum After {
+    /// It stays open for the next try.
+    Stays,
+    /// There is no room for it.
+    Closes,
+}
+
 /// The use of an origin's client for one try.
 pub(super) struct Lease {
     client: reqwest::Client,
+    after: After,
     origin: Origin,
     pool: Arc<Pool>,
 }
@@ -61,11 +67,15 @@ impl Lease {
     pub(super) fn client(&self) -> &reqwest::Client {
         &self.client
     }
+
+    pub(super) fn after(&self) -> After {
+        self.after
+    }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        self.pool.origins().leave(&self.origin);
+        self.pool.origins().leave(&self.origin, self.after);
     }
 }
 
@@ -77,7 +87,7 @@ struct Origins<C> {
     idle: BTreeMap<u64, Origin>,
     /// Counts up.
     now: u64,
-    /// Connections that are open at most.
+    /// Connections that are or stay open at most; never more than `most`.
     open: usize,
     in_use: usize,
     most_in_use: usize,
@@ -89,7 +99,9 @@ struct Origins<C> {
 struct Kept<C> {
     client: C,
     in_use: usize,
-    /// As many as ever were in use at once. Some may have been closed since.
+    /// Those of them whose connections close.
+    closing: usize,
+    /// As many as ever were in use at once and stayed. Some may have been closed since.
     open: usize,
     /// When it had its last try.
     last: u64,
@@ -108,12 +120,17 @@ impl<C: Clone> Origins<C> {
         }
     }
 
-    fn enter<E>(&mut self, origin: &Origin, make: impl FnOnce() -> Result<C, E>) -> Result<C, E> {
+    fn enter<E>(
+        &mut self,
+        origin: &Origin,
+        make: impl FnOnce() -> Result<C, E>,
+    ) -> Result<(C, After), E> {
         let kept = match self.all.entry(origin.clone()) {
             Entry::Occupied(kept) => kept.into_mut(),
             Entry::Vacant(free) => free.insert(Kept {
                 client: make()?,
                 in_use: 0,
+                closing: 0,
                 open: 0,
                 last: 0,
             }),
@@ -122,31 +139,50 @@ impl<C: Clone> Origins<C> {
             self.idle.remove(&kept.last);
         }
         kept.in_use += 1;
-        if kept.in_use > kept.open {
-            kept.open = kept.in_use;
-            self.open += 1;
-        }
+        let client = kept.client.clone();
+        let one_more = kept.in_use - kept.closing > kept.open;
         self.in_use += 1;
         self.most_in_use = self.most_in_use.max(self.in_use);
-        let client = kept.client.clone();
-        self.close_idle();
-        Ok(client)
+        self.close_idle(self.room().saturating_sub(one_more.into()));
+        let kept = self.all.get_mut(origin).expect("it is not idle");
+        let after = match one_more {
+            true if self.open >= self.most => {
+                kept.closing += 1;
+                After::Closes
+            }
+            true => {
+                kept.open += 1;
+                self.open += 1;
+                After::Stays
+            }
+            false => After::Stays,
+        };
+        Ok((client, after))
     }
 
-    fn leave(&mut self, origin: &Origin) {
+    fn leave(&mut self, origin: &Origin, after: After) {
         let kept = self.all.get_mut(origin).expect("it has a try in flight");
         self.now += 1;
         self.in_use -= 1;
         kept.in_use -= 1;
-        if kept.in_use == 0 {
+        match after {
+            After::Stays => {}
+            After::Closes => kept.closing -= 1,
+        }
+        if kept.in_use > 0 {
+            return;
+        }
+        if kept.open == 0 {
+            self.all.remove(origin);
+        } else {
             kept.last = self.now;
             self.idle.insert(self.now, origin.clone());
         }
     }
 
-    /// Drops the clients of the origins that were longest not asked, until few enough connections are open.
-    fn close_idle(&mut self) {
-        while self.open > self.room()
+    /// Drops the clients of the origins that were longest not asked, until so few connections are open.
+    fn close_idle(&mut self, room: usize) {
+        while self.open > room
             && let Some((_, origin)) = self.idle.pop_first()
         {
             let closed = self.all.remove(&origin);
@@ -173,33 +209,31 @@ mod tests {
     }
 
     impl Run {
-        fn with_files(most: usize) -> Self {
+        fn keeping(most: usize) -> Self {
             Self {
                 origins: Origins::new(most),
                 made: 0,
             }
         }
 
-        fn enter(&mut self, host: usize) -> usize {
+        fn enter(&mut self, host: usize) -> (usize, After) {
             let make = || {
                 self.made += 1;
                 Ok::<_, Infallible>(self.made)
             };
-            let Ok(client) = self.origins.enter(&origin(host), make);
-            client
+            let Ok(entered) = self.origins.enter(&origin(host), make);
+            entered
         }
 
-        fn leave(&mut self, host: usize) {
-            self.origins.leave(&origin(host));
+        fn leave(&mut self, host: usize, after: After) {
+            self.origins.leave(&origin(host), after);
         }
 
         /// So many tries of a host at once, and then their ends.
         fn burst(&mut self, host: usize, tries: usize) {
-            for _ in 0..tries {
-                self.enter(host);
-            }
-            for _ in 0..tries {
-                self.leave(host);
+            let entered: Vec<_> = (0..tries).map(|_| self.enter(host)).collect();
+            for (_, after) in entered {
+                self.leave(host, after);
             }
         }
     }
@@ -210,7 +244,7 @@ mod tests {
 
     #[test]
     fn three_hosts_that_are_busy_in_turn_keep_all_their_connections() {
-        let mut run = Run::with_files(usize::MAX);
+        let mut run = Run::keeping(usize::MAX);
         for _ in 0..4 {
             for host in 0..3 {
                 run.burst(host, 2_000);
@@ -221,7 +255,7 @@ mod tests {
 
     #[test]
     fn of_many_hosts_those_asked_last_are_kept() {
-        let mut run = Run::with_files(usize::MAX);
+        let mut run = Run::keeping(usize::MAX);
         for host in 0..200_000 {
             run.burst(host, 1);
             // Asked all the time, it is never among the oldest.
@@ -238,7 +272,7 @@ mod tests {
 
     #[test]
     fn hosts_that_come_in_bursts_count_with_every_connection() {
-        let mut run = Run::with_files(usize::MAX);
+        let mut run = Run::keeping(usize::MAX);
         for host in 0..1_000 {
             run.burst(host, 100);
             assert!(run.origins.open <= FEW, "{}", run.origins.open);
@@ -247,22 +281,51 @@ mod tests {
 
     #[test]
     fn an_origin_in_use_is_never_closed() {
-        let mut run = Run::with_files(2);
-        let first = run.enter(0);
+        let mut run = Run::keeping(2);
+        let (first, after) = run.enter(0);
         for host in 1..100 {
             run.burst(host, 1);
         }
-        assert_eq!(run.enter(0), first);
-        run.leave(0);
-        run.leave(0);
-        assert_eq!(run.enter(0), first, "nobody else needs the room");
+        let (again, after_again) = run.enter(0);
+        assert_eq!(again, first);
+        run.leave(0, after);
+        run.leave(0, after_again);
+        assert_eq!(run.enter(0).0, first, "nobody else needs the room");
         assert!(run.origins.all.len() <= 2, "{:?}", run.origins);
+    }
+
+    #[test]
+    fn connections_close_with_their_tries_where_others_hold_all_the_room() {
+        let mut run = Run::keeping(10);
+        let busy: Vec<_> = (0..10).map(|_| run.enter(0)).collect();
+        for (_, after) in &busy[1..] {
+            run.leave(0, *after);
+        }
+        // The first host is still asked, so what it has open stays.
+        for host in 1..100 {
+            let (_, after) = run.enter(host);
+            assert_eq!((after, run.origins.open), (After::Closes, 10));
+            run.leave(host, after);
+        }
+        assert_eq!(run.origins.all.len(), 1, "{:?}", run.origins);
+        run.leave(0, busy[0].1);
+        assert_eq!(run.enter(1).1, After::Stays);
+        assert_eq!(run.origins.open, 1);
+    }
+
+    #[test]
+    fn without_any_room_each_connection_closes() {
+        let mut run = Run::keeping(0);
+        run.burst(0, 3);
+        assert_eq!(run.enter(0).1, After::Closes);
+        assert_eq!(run.origins.open, 0);
     }
 
     #[test]
     fn what_cannot_be_made_is_not_counted() {
         let mut origins: Origins<()> = Origins::new(2);
-        assert_eq!(origins.enter(&origin(0), || Err("no")), Err("no"));
+        let refused = origins.enter(&origin(0), || Err("no"));
+        assert_eq!(refused, Err("no"));
         assert_eq!((origins.all.len(), origins.open, origins.in_use), (0, 0, 0));
     }
 }

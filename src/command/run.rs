@@ -18,7 +18,7 @@ use super::args::{OutputArgs, RunArgs};
 use super::kept::{self, Kept};
 use super::values::{Bound, ProgressKind, ReportForm};
 use super::{files, print, resume, say, tell};
-use crate::client::{Client, ClientSpec, Via};
+use crate::client::{self, Client, ClientSpec, Ends, Room, Via};
 use crate::clock::Clock;
 use crate::drive::live::{Live, Notes, SLACK};
 use crate::engine::{End, LookAhead, Rules, Seam, Signal};
@@ -42,6 +42,7 @@ pub(super) fn run(
     args: &RunArgs,
     leave: impl FnOnce(Exit) + Send + 'static,
 ) -> Result<Exit, Problem> {
+    client::raise_file_limit();
     let clock = Clock::start();
     let ears = Ears::open(|signal| leave(exit_of(signal))).map_err(|why| unheard(&why))?;
     let limits = args.limits.specs()?;
@@ -67,6 +68,12 @@ pub(super) fn run(
         .map(|spec| mock::serve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), spec, seed, None));
     let mock = mock.transpose()?;
     let mut rules = rules(args, limits, setting, seed);
+    let room = Room::now(mock.as_ref().map_or(Ends::Ours, |_| Ends::Both));
+    if let Some(warning) = cut(&mut rules, room)?
+        && !args.output.quiet
+    {
+        say(&warning);
+    }
     let setup = setup(&rules);
     if !args.output.quiet {
         say(&start_lines(&setup, &sink.target, mock.as_ref()));
@@ -83,7 +90,18 @@ pub(super) fn run(
         rules.seam = onward.seam;
         input.resume = Some(onward.resume);
     }
-    let (summary, end) = go(args, clock, rules, input, &mut kept, mock.as_ref(), ears)?;
+    let client = ClientSpec {
+        connect_timeout: Some(args.retry.connect_timeout),
+        read_timeout: args.retry.read_timeout,
+        max_body: args.http.max_body,
+        usage: usage(args, &setup.limits),
+        via: mock
+            .as_ref()
+            .map_or(Via::Direct, |mock| Via::Mock(mock.address())),
+        kept: connections_kept(&rules, room),
+        ..ClientSpec::default()
+    };
+    let (summary, end) = go(args, clock, rules, input, &mut kept, client, ears)?;
     let exit = exit(&summary, &end);
     let facts = Facts {
         inputs: names,
@@ -234,6 +252,40 @@ fn rules(args: &RunArgs, limits: Vec<Spec>, setting: Setting, seed: u64) -> Rule
     }
 }
 
+/// Cuts the slots to what the open files allow, and says so. A problem if that is none.
+///
+/// Without a limit of slots more of them than there are ports of one address count as any number.
+fn cut(rules: &mut Rules, room: Option<Room>) -> Result<Option<String>, Problem> {
+    let Some(room) = room else {
+        return Ok(None);
+    };
+    let (files, most) = (room.files, room.slots());
+    let Some(fits) = Cost::new(most) else {
+        let what = format!("{files} open files are too few for a single connection");
+        return Err(Problem::usage(what, MORE_FILES));
+    };
+    let asked = match rules.slots {
+        Some(slots) if slots <= fits => return Ok(None),
+        None if most > u16::MAX.into() => return Ok(None),
+        Some(slots) => slots.get().to_string(),
+        None => "none".to_owned(),
+    };
+    rules.slots = Some(fits);
+    Ok(Some(format!(
+        "warning: {files} open files (ulimit -n) leave room for {most} slots: -c {asked} is cut to {most}\n  mend: {MORE_FILES}"
+    )))
+}
+
+/// How many connections may stay open beside those of all slots.
+fn connections_kept(rules: &Rules, room: Option<Room>) -> usize {
+    let kept = room.map(|room| room.kept(rules.slots.map_or(room.slots(), Cost::get)));
+    let kept = kept.and_then(|kept| usize::try_from(kept).ok());
+    kept.unwrap_or(usize::MAX)
+}
+
+/// What gives room for more connections.
+const MORE_FILES: &str = "allow more open files (ulimit -n 1024)";
+
 /// What reports need to know of the rules.
 fn setup(rules: &Rules) -> Setup {
     Setup {
@@ -250,7 +302,7 @@ fn go(
     rules: Rules,
     input: Input,
     kept: &mut Kept,
-    mock: Option<&Mock>,
+    client: ClientSpec,
     ears: Ears,
 ) -> Result<(Summary, End), Problem> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build();
@@ -261,14 +313,7 @@ fn go(
     let inside = runtime.enter();
     let (tell, events) = mpsc::unbounded_channel();
     let setup = setup(&rules);
-    let client = Client::new(ClientSpec {
-        connect_timeout: Some(args.retry.connect_timeout),
-        read_timeout: args.retry.read_timeout,
-        max_body: args.http.max_body,
-        usage: usage(args, &setup.limits),
-        via: mock.map_or(Via::Direct, |mock| Via::Mock(mock.address())),
-        ..ClientSpec::default()
-    })?;
+    let client = Client::new(client)?;
     let live = Live {
         clock,
         client,

@@ -1,0 +1,119 @@
+//! Few open files: slots are cut to what they allow, and no job fails for want of one.
+
+use std::time::Duration;
+
+use crate::support::program::{OUT, Shaper};
+use crate::support::server::{Server, Step};
+
+#[test]
+fn slots_are_cut_to_what_the_open_files_allow_and_no_job_fails() {
+    for slots in ["500", "none"] {
+        let server = Server::start([Step::ok().after(Duration::from_millis(20))]);
+        let done = Shaper::run()
+            .jobs("jobs.urls", server.list(300))
+            .args(["-c", slots])
+            .files_at_once(64)
+            .with_results()
+            .reporting()
+            .output();
+        done.exits(0)
+            .says("warning: 64 open files")
+            .says(&format!("-c {slots} is cut to"))
+            .says("mend: allow more open files (ulimit -n 1024)")
+            .never_says("first failed");
+        assert_eq!(done.stderr.matches("warning").count(), 1, "{done}");
+        assert_eq!(done.counts().ok, 300);
+        assert_eq!(server.requests().len(), 300, "none was tried twice");
+        let shown = done.stderr.split_once("LIMITS      ").expect("it begins");
+        let (shown, _) = shown.1.split_once(" slots").expect("it shows the slots");
+        let most: usize = shown.parse().expect("they are a number");
+        assert!((1..64).contains(&most), "{done}");
+        assert!(server.most_open() <= most, "{}", server.most_open());
+        assert!(
+            done.files().contains(&format!("{OUT}.run")),
+            "{:?}",
+            done.files()
+        );
+    }
+}
+
+#[test]
+fn the_usual_slots_are_cut_where_even_they_do_not_fit() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(50))
+        .files_at_once(28)
+        .with_results()
+        .reporting()
+        .output();
+    done.exits(0).says("warning: 28 open files");
+    assert_eq!(done.counts().ok, 50);
+}
+
+#[test]
+fn hosts_that_are_busy_in_turn_fit_into_few_files() {
+    let server = Server::everywhere(Step::ok().after(Duration::from_millis(5)));
+    let hosts = server.hosts(40);
+    // Each host in bursts, while the first one is asked all the time.
+    let first = hosts.lines().next().expect("there are forty");
+    let bursts = hosts
+        .lines()
+        .flat_map(|host| [host; 12].into_iter().chain([first; 2]));
+    let list: Vec<&str> = bursts.collect();
+    let done = Shaper::run()
+        .args(["-", "-c", "100"])
+        .stdin(list.join("\n"))
+        .files_at_once(64)
+        .with_results()
+        .reporting()
+        .output();
+    done.exits(0).never_says("first failed");
+    assert_eq!(done.counts().ok, 560);
+    assert_eq!(server.requests().len(), 560, "none was tried twice");
+}
+
+#[test]
+fn a_modelled_api_in_the_same_process_has_its_half_of_the_files() {
+    let done = Shaper::run()
+        .args(["-", "-c", "500", "--mock=latency=20ms"])
+        .stdin("http://api.example/\n".repeat(200))
+        .files_at_once(64)
+        .with_results()
+        .reporting()
+        .output();
+    done.exits(0)
+        .says("-c 500 is cut to")
+        .never_says("first failed");
+    assert_eq!(done.counts().ok, 200);
+}
+
+#[test]
+fn where_not_one_connection_fits_nothing_is_sent_and_the_results_are_left_alone() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(3))
+        .file(OUT, "old\n")
+        .args(["--overwrite"])
+        .files_at_once(16)
+        .with_results()
+        .output();
+    done.exits(2)
+        .says("16 open files are too few for a single connection")
+        .says("ulimit -n");
+    assert_eq!(server.requests().len(), 0);
+    assert_eq!(done.bytes(OUT), b"old\n");
+}
+
+#[test]
+fn enough_open_files_are_no_reason_for_a_warning() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(3))
+        .args(["-c", "20"])
+        .files_at_once(128)
+        .with_results()
+        .output();
+    done.exits(0)
+        .says("LIMITS      20 slots")
+        .never_says("warning");
+}
