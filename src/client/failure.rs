@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io;
 
+use rustix::io::Errno;
 use rustls::CertificateError;
 
 use crate::outcome::{Failure, FailureKind, Reached};
@@ -10,13 +11,20 @@ use crate::outcome::{Failure, FailureKind, Reached};
 /// What resolvers say of `EAI_AGAIN` (RFC 3493 §6.1): glibc and others, musl.
 const PASSING: [&str; 2] = ["Temporary failure", "Try again"];
 
+/// How the message of a connect ends that found no file to open (EMFILE, ENFILE): that is no word on the server.
+pub const OUT_OF_FILES: &str = "this process or system has too many open files";
+
 /// Why no head came. Messages name host and cause, never the URL: that may hold credentials.
 pub(super) fn without_answer(why: reqwest::Error, host: &str) -> Failure {
     let why = why.without_url();
-    let cause = cause(&why);
+    let cause = if is_out_of_files(&why) {
+        OUT_OF_FILES.to_owned()
+    } else {
+        cause(&why)
+    };
     let (kind, reached, message) = if why.is_dns() {
         // A resolver that is away for a moment is no word on the name: it is tried again like a connect.
-        let passing = PASSING.iter().any(|text| cause.contains(text));
+        let passing = cause == OUT_OF_FILES || PASSING.iter().any(|text| cause.contains(text));
         let kind = if passing {
             FailureKind::Connect
         } else {
@@ -82,6 +90,13 @@ fn certificate(fault: &CertificateError) -> String {
         }
         other => other.to_string(),
     }
+}
+
+fn is_out_of_files(why: &reqwest::Error) -> bool {
+    let codes = [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error);
+    let io = chain(why).filter_map(|error| error.downcast_ref::<io::Error>());
+    io.filter_map(io::Error::raw_os_error)
+        .any(|code| codes.contains(&code))
 }
 
 /// The TLS error within an error.

@@ -23,6 +23,7 @@ use crate::job::{Headers, Job, Origin};
 use crate::outcome::{Failure, FailureKind, Reached};
 use crate::usage::UsageRule;
 use attempt::Attempt;
+pub use failure::OUT_OF_FILES;
 pub use files::{Ends, Room, raise_file_limit};
 use pool::{After, Lease, Pool};
 use setup::{Refused, Setup, Trust};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use crate::client::Client;
+use crate::client::{Client, OUT_OF_FILES};
 use crate::clock::{Alarm, Clock};
 use crate::engine::{Action, End, Engine, Event, Rules, Signal, Ticket};
 use crate::error::{Exit, Problem};
@@ -135,8 +135,14 @@ async fn wait_until(alarm: &mut Alarm, wake: Option<Tick>) {
 /// The first failed try of a kind, and what a newcomer without a server can do.
 fn first_failure(failure: &Failure) -> String {
     let mend = match failure.kind {
-        FailureKind::Connect | FailureKind::Dns => {
+        FailureKind::Connect if failure.message.ends_with(OUT_OF_FILES) => {
+            "\n  mend: allow more open files (ulimit -n), or lower --concurrency"
+        }
+        FailureKind::Connect => {
             "\n  mend: start the server, or see the run without one: --mock answers in its place"
+        }
+        FailureKind::Dns => {
+            "\n  mend: the name may be misspelt; to see the run without a server: --mock answers in its place"
         }
         FailureKind::Invalid
         | FailureKind::Tls

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::support::program::{OUT, Shaper};
+use rustix::process::{Resource, Rlimit, prlimit};
+
+use crate::support::program::{OUT, Running, Shaper};
 use crate::support::server::{Server, Step};
 
 #[test]
@@ -116,4 +118,50 @@ fn enough_open_files_are_no_reason_for_a_warning() {
     done.exits(0)
         .says("LIMITS      20 slots")
         .never_says("warning");
+}
+
+#[test]
+fn files_that_run_out_on_the_way_are_not_laid_on_the_server() {
+    let server = Server::everywhere(Step::ok());
+    let mut running = Shaper::run()
+        .args(["-", "-c", "1", "--max-attempts", "1"])
+        .stdin_stays_open()
+        .files_at_once(64)
+        .with_results()
+        .start();
+    let hosts = server.hosts(2);
+    let (first, second) = hosts.split_at(hosts.find('\n').expect("it is a list") + 1);
+    running.write(first);
+    running.until("a request", || server.requests().len() == 1);
+    let allow = |files, running: &Running| {
+        let limit = Rlimit {
+            current: Some(files),
+            maximum: Some(64),
+        };
+        prlimit(Some(running.pid()), Resource::Nofile, limit).expect("it is our child");
+    };
+    allow(3, &running);
+    running.write(second);
+    running.until_it_says("too many open files");
+    allow(64, &running);
+    let done = running.wait();
+    done.exits(1)
+        .says("mend: allow more open files (ulimit -n)")
+        .never_says("start the server");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn a_name_that_has_no_address_may_be_misspelt() {
+    let done = Shaper::run()
+        .args(["-", "--max-attempts", "1"])
+        .stdin("http://no-such-host.invalid/\n")
+        .with_results()
+        .output();
+    done.exits(1);
+    let kind = &done.results()[0]["error"]["kind"];
+    // Without a resolver it is a failed connect, which says nothing of the name.
+    if kind == "dns" {
+        done.says("mend: the name may be misspelt");
+    }
 }

@@ -399,6 +399,11 @@ impl Running {
         }
     }
 
+    /// Its process number, for the system.
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child.0)
+    }
+
     /// Its process number.
     pub(crate) fn id(&self) -> u32 {
         self.child.0.id()
