@@ -1,13 +1,15 @@
 //! Hears signals on a thread of its own, whatever the run is blocked in. Floor 4: doors.
 
 use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use rustix::process::Signal as Number;
-use tokio::runtime::{self, Runtime};
+use tokio::runtime::{self, Handle};
 use tokio::signal::unix::{self, SignalKind};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
 
 use crate::clock::Clock;
 use crate::engine::{Ending, Signal};
@@ -29,30 +31,68 @@ const _: () = assert!(PATIENCE.as_millis() < 500);
 
 /// Who hears the signals of a run.
 pub struct Ears {
-    runtime: Runtime,
-    show: unix::Signal,
-    leave: Box<dyn FnOnce(Signal) + Send>,
+    runtime: Handle,
+    before: Arc<Before>,
+    /// Dropped without a word it ends the thread.
+    begin: oneshot::Sender<Run>,
 }
+
+/// What a run has its thread listen for.
+struct Run {
+    clock: Clock,
+    ending: Ending,
+    ends: Ends,
+    tell: UnboundedSender<Heard>,
+}
+
+/// What is waited for before the run begins, for somebody who asks.
+type Before = Mutex<Option<&'static str>>;
 
 impl Ears {
     /// From now on SIGUSR1 kills nobody, and a file that may not grow is an ordinary failure of writing
     /// (SIGXFSZ). Other signals keep their meaning until [`Ears::listen`].
     ///
-    /// `leave` is called, on another thread, if a run that is to end does not.
-    pub fn open(leave: impl FnOnce(Signal) + Send + 'static) -> io::Result<Self> {
+    /// `show` is called on SIGUSR1 with what is waited for. `leave` is called if a run that is to end does
+    /// not. Both on another thread.
+    pub fn open(
+        show: impl Fn(&str) + Send + 'static,
+        leave: impl FnOnce(Signal) + Send + 'static,
+    ) -> io::Result<Self> {
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         let inside = runtime.enter();
         // Heard by nobody: what counts is that it is not left to the system.
         drop(unix::signal(SignalKind::from_raw(Number::XFSZ.as_raw()))?);
-        let show = unix::signal(SignalKind::user_defined1())?;
+        let mut asked = unix::signal(SignalKind::user_defined1())?;
         drop(inside);
-        Ok(Self {
-            runtime,
-            show,
-            leave: Box::new(leave),
-        })
+        let before = Arc::new(Before::default());
+        let (begin, begins) = oneshot::channel();
+        let ears = Self {
+            runtime: runtime.handle().clone(),
+            before: Arc::clone(&before),
+            begin,
+        };
+        let hear = async move {
+            let run = until_begun(begins, &mut asked, &before, show).await?;
+            Some(listen(run, asked).await)
+        };
+        thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || runtime.block_on(hear).map(leave))?;
+        Ok(ears)
+    }
+
+    /// Does something that may have to wait for `what`, which somebody who asks is told meanwhile.
+    pub fn waiting<T>(&self, what: &'static str, work: impl FnOnce() -> T) -> T {
+        self.tell_before(Some(what));
+        let done = work();
+        self.tell_before(None);
+        done
+    }
+
+    fn tell_before(&self, what: Option<&'static str>) {
+        *self.before.lock().unwrap_or_else(PoisonError::into_inner) = what;
     }
 
     /// From now on Ctrl-C, SIGTERM and SIGHUP do not end the program: they are told.
@@ -63,12 +103,7 @@ impl Ears {
         clock: Clock,
         grace: Option<Duration>,
     ) -> io::Result<UnboundedReceiver<Heard>> {
-        let Self {
-            runtime,
-            show,
-            leave,
-        } = self;
-        let inside = runtime.enter();
+        let inside = self.runtime.enter();
         let ends = Ends {
             interrupt: unix::signal(SignalKind::interrupt())?,
             terminate: unix::signal(SignalKind::terminate())?,
@@ -78,11 +113,36 @@ impl Ears {
         };
         drop(inside);
         let (tell, heard) = unbounded_channel();
-        let listening = listen(clock, Ending::new(grace), ends, show, tell);
-        thread::Builder::new()
-            .name("signals".to_owned())
-            .spawn(move || leave(runtime.block_on(listening)))?;
+        let run = Run {
+            clock,
+            ending: Ending::new(grace),
+            ends,
+            tell,
+        };
+        let begun = self.begin.send(run);
+        begun.map_err(|_| io::Error::other("the thread that hears them broke off"))?;
         Ok(heard)
+    }
+}
+
+/// What the run has its thread listen for; `None` if no run comes.
+async fn until_begun(
+    mut begins: oneshot::Receiver<Run>,
+    asked: &mut unix::Signal,
+    before: &Before,
+    show: impl Fn(&str),
+) -> Option<Run> {
+    loop {
+        tokio::select! {
+            biased;
+            run = &mut begins => return run.ok(),
+            _ = asked.recv() => {
+                let what = *before.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(what) = what {
+                    show(&format!("waiting for {what}"));
+                }
+            }
+        }
     }
 }
 
@@ -94,7 +154,9 @@ struct Ends {
 }
 
 impl Ends {
-    /// The next one.
+    /// The next one. The same signal again before this has heard the first is one with it: the system keeps one
+    /// of each kind for a process that has not run since, and tokio one for a task. That takes some
+    /// milliseconds at most, in which nobody presses Ctrl-C twice, but `timeout` signals twice.
     async fn next(&mut self) -> Signal {
         let hangup = async {
             match &mut self.hangup {
@@ -112,13 +174,13 @@ impl Ends {
 }
 
 /// Tells what it hears. Returns when the program is to be left, and for which signal.
-async fn listen(
-    clock: Clock,
-    mut ending: Ending,
-    mut ends: Ends,
-    mut show: unix::Signal,
-    tell: UnboundedSender<Heard>,
-) -> Signal {
+async fn listen(run: Run, mut asked: unix::Signal) -> Signal {
+    let Run {
+        clock,
+        mut ending,
+        mut ends,
+        tell,
+    } = run;
     loop {
         let out_of_patience = async {
             match ending.over() {
@@ -133,7 +195,7 @@ async fn listen(
             biased;
             signal = out_of_patience => return signal,
             signal = ends.next() => signal,
-            _ = show.recv() => {
+            _ = asked.recv() => {
                 // A run that is over shows nothing more.
                 let _ = tell.send(Heard::Show);
                 continue;

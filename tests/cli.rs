@@ -19,6 +19,7 @@ mod cli {
     mod retry;
     mod signals;
     mod stops;
+    mod system;
     mod terminal;
     mod units;
     mod usage;

@@ -44,7 +44,7 @@ pub(super) fn run(
 ) -> Result<Exit, Problem> {
     client::raise_file_limit();
     let clock = Clock::start();
-    let ears = Ears::open(|signal| leave(exit_of(signal))).map_err(|why| unheard(&why))?;
+    let ears = Ears::open(say, |signal| leave(exit_of(signal))).map_err(|why| unheard(&why))?;
     let limits = args.limits.specs()?;
     files::check(&args.jobs, &args.output)?;
     let sink = sink_spec(args, &clock, &limits)?;
@@ -56,7 +56,7 @@ pub(super) fn run(
         epoch: clock.epoch(),
     };
     let mut resumed = resume::open(args, &sink, &limits, &setting, &clock)?;
-    let mut input = open_input(args, &limits)?;
+    let mut input = open_input(args, &limits, &ears)?;
     if let Some(resumed) = &mut resumed {
         resumed.check(&input.spec)?;
     }
@@ -140,7 +140,7 @@ struct Input {
     resume: Option<Resume>,
 }
 
-fn open_input(args: &RunArgs, limits: &[Spec]) -> Result<Input, Problem> {
+fn open_input(args: &RunArgs, limits: &[Spec], ears: &Ears) -> Result<Input, Problem> {
     let inputs = source::inputs(&args.jobs)?;
     let counted = limits.iter().any(|limit| limit.counts.is_units());
     let mut spec = source::Spec {
@@ -159,10 +159,15 @@ fn open_input(args: &RunArgs, limits: &[Spec]) -> Result<Input, Problem> {
         per: keys_of(limits),
     };
     if args.input.strict {
-        spec = source::check_strict(spec)?;
+        let check = || source::check_strict(spec);
+        spec = ears.waiting("the end of the input, all of which is checked first", check)?;
     }
     let mut source = source::open(&spec)?;
-    match source.peek() {
+    let what = match spec.inputs.first() {
+        Some(source::Input::Stdin) => "the first line of standard input",
+        Some(source::Input::File(_) | source::Input::Spooled(_)) | None => "the first line",
+    };
+    match ears.waiting(what, || source.peek()) {
         Some(Err(problem)) => Err(problem.clone()),
         None if !args.input.allow_empty => Err(source::empty(&spec.inputs)),
         Some(Ok(_)) | None => Ok(Input {
