@@ -369,11 +369,13 @@ fn usage(args: &RunArgs, limits: &[Spec]) -> UsageRule {
     }
 }
 
-/// The lines of the input, counted beside the run: the progress line shows them when they are known.
+/// The lines of the input, counted beside the run: the progress line shows them when they are known, and goes
+/// without them where the system gives no thread.
 fn counted(spec: source::Spec) -> Arc<OnceLock<u64>> {
     let total = Arc::new(OnceLock::new());
     let told = Arc::clone(&total);
-    thread::spawn(move || source::count(&spec).map(|count| told.set(count)));
+    let thread = thread::Builder::new().name("count".to_owned());
+    drop(thread.spawn(move || source::count(&spec).map(|count| told.set(count))));
     total
 }
 

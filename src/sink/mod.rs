@@ -125,7 +125,16 @@ impl Sink {
         held: Option<File>,
         tell: UnboundedSender<Event>,
     ) -> Result<Self, Problem> {
-        let writer = match (&spec.target, held) {
+        let writer = match &spec.target {
+            Target::File(_) | Target::Stdout => Some(writing(&spec.form, &tell)?),
+            Target::Nowhere => None,
+        };
+        let syncer = match (&writer, spec.fsync) {
+            (Some(_), Fsync::Each(each)) => Some(writer::syncing(each, tell.clone())?),
+            (Some(_) | None, _) => None,
+        };
+        // The threads are there: only now is anything made or emptied.
+        let out = match (&spec.target, held) {
             (Target::File(path), Some(held)) => Some(Writer::file(path, held, spec.fsync)),
             (Target::File(path), None) => {
                 spec.check()?;
@@ -135,14 +144,16 @@ impl Sink {
             (Target::Stdout, _) => Some(Writer::stdout(spec.fsync)?),
             (Target::Nowhere, _) => None,
         };
-        let syncer = match (&writer, spec.fsync) {
-            (Some(writer), Fsync::Each(each)) => writer.syncer(each, tell.clone())?,
-            (Some(_) | None, _) => None,
+        let syncer = match (&out, syncer) {
+            (Some(out), Some((give, to, thread))) => out.synced()?.map(|handle| {
+                // A thread that waits for it takes it.
+                let _ = give.send(handle);
+                (to, thread)
+            }),
+            (_, _) => None,
         };
-        let writer = writer.map(|writer| {
-            let (to, batches) = mpsc::channel();
-            let (form, tell) = (spec.form.clone(), tell.clone());
-            let thread = thread::spawn(move || writer.run(&form, &batches, &tell));
+        let writer = writer.zip(out).map(|((give, to, thread), out)| {
+            let _ = give.send(out);
             (to, thread)
         });
         Ok(Self {
@@ -175,6 +186,30 @@ impl Sink {
         let written = self.writer.map_or(Ok(()), end);
         synced.and(written)
     }
+}
+
+/// A thread that waits for something to work on, the way to tell it what to do, and the thread itself.
+type Waiting<W, T> = (mpsc::Sender<W>, mpsc::Sender<T>, Thread);
+
+/// A thread that waits for its writer, and ends without one.
+fn writing(form: &Form, tell: &UnboundedSender<Event>) -> Result<Waiting<Writer, Batch>, Problem> {
+    let (give, given) = mpsc::channel::<Writer>();
+    let (to, batches) = mpsc::channel();
+    let (form, tell) = (form.clone(), tell.clone());
+    let work = move || match given.recv() {
+        Ok(writer) => writer.run(&form, &batches, &tell),
+        Err(mpsc::RecvError) => Ok(()),
+    };
+    let thread = thread::Builder::new().name("results".to_owned());
+    let thread = thread
+        .spawn(work)
+        .map_err(|why| no_thread("write results", &why))?;
+    Ok((give, to, thread))
+}
+
+fn no_thread(to: &str, why: &io::Error) -> Problem {
+    let what = format!("no thread to {to}: {why}");
+    Problem::usage(what, "allow this user more processes (ulimit -u)")
 }
 
 /// A thread ends when nobody tells it anything any more.

@@ -13,7 +13,7 @@ use rustix::fs::{Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
 use rustix::time::Timespec;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{Batch, Form, Fsync, Thread};
+use super::{Batch, Form, Fsync, Waiting, no_thread};
 use crate::engine::{Event, Ticket};
 use crate::error::{Exit, Problem, to_write};
 
@@ -64,31 +64,17 @@ impl Writer {
         })
     }
 
-    /// A thread that brings a regular file to the disk each time that so much has passed: it may take long,
-    /// and results are written meanwhile.
-    pub(super) fn syncer(
-        &self,
-        each: Duration,
-        tell: UnboundedSender<Event>,
-    ) -> Result<Option<(mpsc::Sender<()>, Thread)>, Problem> {
+    /// What a thread of [`syncing`] works on; `None` if it is no regular file.
+    pub(super) fn synced(&self) -> Result<Option<Synced>, Problem> {
         if !self.is_regular() {
             return Ok(None);
         }
-        let handle = self.file.try_clone();
-        let handle = handle.map_err(|why| problem(self.out, &self.name, &why))?;
-        let (name, out) = (self.name.clone(), self.out);
-        let (to, over) = mpsc::channel();
-        let thread = thread::spawn(move || {
-            while over.recv_timeout(each) == Err(RecvTimeoutError::Timeout) {
-                handle.sync_data().map_err(|why| {
-                    let problem = problem(out, &name, &why);
-                    let _ = tell.send(Event::SinkLost(problem.clone()));
-                    problem
-                })?;
-            }
-            Ok(())
-        });
-        Ok(Some((to, thread)))
+        let file = self.file.try_clone();
+        Ok(Some(Synced {
+            file: file.map_err(|why| problem(self.out, &self.name, &why))?,
+            out: self.out,
+            name: self.name.clone(),
+        }))
     }
 
     fn is_regular(&self) -> bool {
@@ -184,6 +170,41 @@ impl Writer {
             Fsync::End | Fsync::Each(_) | Fsync::Never => Ok(()),
         }
     }
+}
+
+/// A file that is brought to the disk.
+pub(super) struct Synced {
+    file: File,
+    out: Out,
+    name: String,
+}
+
+/// A thread that brings a file to the disk each time that so much has passed: it may take long, and results
+/// are written meanwhile. It waits for the file, and ends without one.
+pub(super) fn syncing(
+    each: Duration,
+    tell: UnboundedSender<Event>,
+) -> Result<Waiting<Synced, ()>, Problem> {
+    let (give, given) = mpsc::channel::<Synced>();
+    let (to, over) = mpsc::channel();
+    let work = move || {
+        let Ok(Synced { file, out, name }) = given.recv() else {
+            return Ok(());
+        };
+        while over.recv_timeout(each) == Err(RecvTimeoutError::Timeout) {
+            file.sync_data().map_err(|why| {
+                let problem = problem(out, &name, &why);
+                let _ = tell.send(Event::SinkLost(problem.clone()));
+                problem
+            })?;
+        }
+        Ok(())
+    };
+    let thread = thread::Builder::new().name("fsync".to_owned());
+    let thread = thread
+        .spawn(work)
+        .map_err(|why| no_thread("bring results to the disk", &why))?;
+    Ok((give, to, thread))
 }
 
 fn problem(out: Out, name: &str, why: &io::Error) -> Problem {

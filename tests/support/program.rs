@@ -2,11 +2,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -50,6 +52,8 @@ enum Bound {
     Blocks(u32),
     /// More open files.
     Files(u32),
+    /// More threads, counted over all processes of a user of its own.
+    Threads(u32),
 }
 
 enum Input {
@@ -230,6 +234,21 @@ impl Shaper {
         self
     }
 
+    /// It may have so many threads, as somebody who may write the files that are there. `None` where the tests cannot have that: they are not root.
+    pub(crate) fn threads_at_once(mut self, most: u32) -> Option<Self> {
+        let files = fs::read_dir(self.dir.path()).expect("the directory is ours");
+        let files = files.map(|file| file.expect("the directory is ours").path());
+        for path in files.chain([self.dir.path().to_owned()]) {
+            let everybody = Permissions::from_mode(0o777);
+            fs::set_permissions(path, everybody).expect("the directory is ours");
+        }
+        let tried = as_stranger(1).arg("--version").output();
+        self.bound = Bound::Threads(most);
+        tried
+            .is_ok_and(|tried| tried.status.success())
+            .then_some(self)
+    }
+
     /// No other run of these tests at the same time: for what is measured at the server.
     pub(crate) fn alone(mut self) -> Self {
         self.company = Company::Alone;
@@ -258,6 +277,7 @@ impl Shaper {
             Bound::Nothing => Command::new(env!("CARGO_BIN_EXE_shaper")),
             Bound::Blocks(most) => limited("ulimit -f", most),
             Bound::Files(most) => limited("ulimit -n", most),
+            Bound::Threads(most) => as_stranger(most),
         };
         command.args(&self.args).current_dir(self.dir.path());
         command.env_clear().envs(self.env);
@@ -679,6 +699,18 @@ fn limited(bound: &str, most: u32) -> Command {
     shell.args(["-c", &script, &most.to_string()]);
     shell.arg(env!("CARGO_BIN_EXE_shaper"));
     shell
+}
+
+/// The program, as a user who runs nothing else and may have so many threads.
+fn as_stranger(threads: u32) -> Command {
+    static USERS: AtomicU32 = AtomicU32::new(0);
+    let user = 100_000 + std::process::id() % 1_000_000 * 100;
+    let user = (user + USERS.fetch_add(1, Ordering::Relaxed)).to_string();
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", &user, "--regid", &user, "--clear-groups"]);
+    command.args(["prlimit", &format!("--nproc={threads}")]);
+    command.arg(env!("CARGO_BIN_EXE_shaper"));
+    command
 }
 
 fn broken_pipe() -> Stdio {
