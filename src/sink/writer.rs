@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -27,6 +28,8 @@ pub const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 /// An open target, and its name for messages.
 pub(super) struct Writer {
     name: String,
+    /// None: it has none.
+    path: Option<PathBuf>,
     file: File,
     out: Out,
     fsync: Fsync,
@@ -42,6 +45,7 @@ impl Writer {
     pub(super) fn file(path: &Path, file: File, fsync: Fsync) -> Self {
         Self {
             name: path.display().to_string(),
+            path: Some(path.to_owned()),
             file,
             out: Out::File,
             fsync,
@@ -58,6 +62,7 @@ impl Writer {
         })?);
         Ok(Self {
             name: "standard output".to_owned(),
+            path: None,
             file,
             out: Out::Stdout,
             fsync,
@@ -94,7 +99,30 @@ impl Writer {
             let problem = problem(self.out, &self.name, &why);
             let _ = tell.send(Event::SinkLost(problem.clone()));
             problem
-        })
+        })?;
+        self.path.as_deref().map_or(Ok(()), |path| self.found(path))
+    }
+
+    /// Whether the path still leads to the regular file that was written; where that cannot be told, it does.
+    fn found(&self, path: &Path) -> Result<(), Problem> {
+        let ours = match self.file.metadata() {
+            Ok(ours) if ours.is_file() => ours,
+            Ok(_) | Err(_) => return Ok(()),
+        };
+        let (what, mend) = match path.metadata() {
+            Ok(there) if (there.dev(), there.ino()) == (ours.dev(), ours.ino()) => return Ok(()),
+            Err(why) if why.kind() != io::ErrorKind::NotFound => return Ok(()),
+            Ok(_) | Err(_) if ours.nlink() > 0 => (
+                "was moved while the run wrote to it: its results are under another name",
+                "look for them there; leave the file in its place while a run writes to it",
+            ),
+            Ok(_) | Err(_) => (
+                "was deleted while the run wrote to it: its results are lost",
+                "run it again, and leave the file in its place meanwhile",
+            ),
+        };
+        let what = format!("{} {what}", self.name);
+        Err(Problem::new(Exit::Unwritten, what, mend))
     }
 
     fn write_all(

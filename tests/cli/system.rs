@@ -1,13 +1,14 @@
 //! What the system withholds, takes away or asks: threads, the file of results, a word before the first line.
 
+use std::fs;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Signal, kill_process};
 
-use crate::support::program::{OUT, Shaper};
-use crate::support::server::{Server, Step};
+use crate::support::program::{OUT, Running, Shaper};
+use crate::support::server::{Gate, Server, Step};
 
 #[test]
 fn too_few_threads_are_told_before_results_are_emptied() {
@@ -58,4 +59,48 @@ fn who_asks_before_the_first_line_is_told_that_it_is_waited_for() {
     asking.join().expect("it only asks");
     running.write(&server.list(1));
     running.wait().exits(0);
+}
+
+/// A run of two jobs, the second of which waits for the gate, and the first has its result.
+fn one_result_is_written(server: &Server) -> Running {
+    let mut running = Shaper::run()
+        .jobs("jobs.urls", server.list(2))
+        .args(["-c", "1"])
+        .with_results()
+        .start();
+    let out = running.path(OUT);
+    running.until("a result", || {
+        server.requests().len() == 2 && fs::metadata(&out).is_ok_and(|out| out.len() > 0)
+    });
+    running
+}
+
+#[test]
+fn results_whose_file_was_deleted_are_told_as_lost() {
+    let gate = Gate::default();
+    let server = Server::start([Step::ok(), Step::ok().behind(&gate)]);
+    let running = one_result_is_written(&server);
+    fs::remove_file(running.path(OUT)).expect("it is there");
+    gate.open();
+    let done = running.wait();
+    done.exits(3)
+        .says("out.jsonl was deleted while the run wrote to it")
+        .says("ok 2 ");
+}
+
+#[test]
+fn results_whose_file_was_moved_are_told_as_lying_elsewhere() {
+    let gate = Gate::default();
+    let server = Server::start([Step::ok(), Step::ok().behind(&gate)]);
+    let running = one_result_is_written(&server);
+    let (out, moved) = (running.path(OUT), running.path("moved.jsonl"));
+    fs::rename(&out, &moved).expect("it is there");
+    fs::write(&out, "another\n").expect("the directory is ours");
+    gate.open();
+    let done = running.wait();
+    done.exits(3)
+        .says("out.jsonl was moved while the run wrote to it");
+    assert_eq!(done.bytes(OUT), b"another\n");
+    let moved = fs::read_to_string(moved).expect("it is there");
+    assert_eq!(moved.lines().count(), 2, "{moved}");
 }
