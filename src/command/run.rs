@@ -277,7 +277,7 @@ fn cut(rules: &mut Rules, room: Option<Room>) -> Result<Option<String>, Problem>
     };
     rules.slots = Some(fits);
     Ok(Some(format!(
-        "warning: {files} open files (ulimit -n) leave room for {most} slots: -c {asked} is cut to {most}\n  mend: {MORE_FILES}"
+        "warning: {files} open files (ulimit -n) are too few for all slots: -c {asked} is cut to {most}\n  mend: {MORE_FILES}"
     )))
 }
 
