@@ -7,17 +7,16 @@ use std::path::Path;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::args::RunArgs;
-use super::values::Bound;
 use crate::clock::Clock;
 use crate::drive::live::SLACK;
 use crate::engine::Event;
 use crate::error::Problem;
 use crate::job::without_credentials;
-use crate::limit::Spec;
 use crate::manifest::{self, Before, Ended, Given, Input, Limit, Manifest, Withheld};
+use crate::metrics::littles::Setup;
 use crate::report::Report;
 use crate::sink::{Existing, Sink, SinkSpec, Target};
-use crate::units::{Cost, Tick, nanos};
+use crate::units::{Tick, nanos};
 
 /// Results and their manifest.
 pub(super) struct Kept {
@@ -54,7 +53,7 @@ impl Kept {
     pub(super) fn new(
         sink: SinkSpec,
         args: &RunArgs,
-        limits: &[Spec],
+        setup: &Setup,
         inputs: &[String],
         clock: &Clock,
         seed: u64,
@@ -62,14 +61,9 @@ impl Kept {
         let base_url = args.http.base_url.as_ref();
         let manifest = Manifest {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            limits: limits.iter().map(Limit::from).collect(),
-            concurrency: args.limits.concurrency.limit().map(Cost::get),
-            per_host: args
-                .waiting
-                .per_host
-                .as_ref()
-                .and_then(Bound::limit)
-                .map(Cost::get),
+            limits: setup.limits.iter().map(Limit::from).collect(),
+            concurrency: setup.slots,
+            per_host: setup.per_host,
             slack_us: nanos(SLACK) / 1_000,
             inputs: inputs.iter().cloned().map(Input::named).collect(),
             base_url: base_url.map(|url| without_credentials(url.as_str())),

@@ -79,7 +79,7 @@ pub(super) fn run(
         say(&start_lines(&setup, &sink.target, mock.as_ref()));
     }
     let names: Vec<_> = input.spec.inputs.iter().map(source::Input::name).collect();
-    let mut kept = Kept::new(sink, args, &setup.limits, &names, &clock, seed);
+    let mut kept = Kept::new(sink, args, &setup, &names, &clock, seed);
     if let Some(resumed) = resumed {
         let text = resumed.text();
         let onward = resumed.mend()?;
@@ -112,19 +112,17 @@ pub(super) fn run(
         end: end.clone(),
     };
     let told = Report::new(summary, setup, facts);
-    let written = kept.close(&told);
+    // Results that are lost have been told, and their place may be another's by now.
+    let written = match &end {
+        End::SinkLost(_) => Ok(()),
+        End::InputLost(_) | End::Finished | End::Signalled(_) => kept.close(&told),
+    };
     let reported = report(&args.output, &told);
     match &end {
         End::InputLost(problem) | End::SinkLost(problem) => tell(problem),
         End::Finished | End::Signalled(_) => {}
     }
-    match &end {
-        // A full disk has been told once, and takes no figures either.
-        End::SinkLost(_) => reported.map(|()| exit),
-        End::InputLost(_) | End::Finished | End::Signalled(_) => {
-            reported.and(written).map(|()| exit)
-        }
-    }
+    reported.and(written).map(|()| exit)
 }
 
 fn unheard(why: &io::Error) -> Problem {
