@@ -569,6 +569,11 @@ impl World {
             let taken: u64 = flights.chain(written).sum();
             assert_eq!(self.engine.gate.slots_taken(slots), taken, "slots");
             assert!(taken <= slots.get());
+        } else if engine.rules.order == Order::ByInput {
+            let held_back = self.held_back.values();
+            let sent = held_back.filter(|(_, slots)| slots.is_some_and(|slots| slots > 0));
+            let taken = flying + sent.count();
+            assert!(taken <= order::UNLIMITED, "{taken} without slots");
         }
     }
 

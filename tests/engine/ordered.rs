@@ -256,17 +256,30 @@ fn jobs_that_wait_too_long_for_the_order_fail_in_their_place() {
 }
 
 #[test]
-fn without_a_limit_of_slots_a_thousand_results_wait_and_no_more() {
+fn without_a_limit_of_slots_a_thousand_are_in_flight_or_wait_and_no_more() {
     let rules = Rules {
         limits: vec!["1000/s".parse().unwrap()],
         ..ordered(None)
     };
-    let slow_first = |line, _| (200, if line == 0 { 5000 } else { 1 });
-    let (course, _) = course(rules, plain(3000), slow_first);
-    let meanwhile = course.sent.values().filter(|sent| sent[0] < 5000);
-    // The slow one, and one more that was in flight when the thousandth was finished.
-    let count = meanwhile.count();
-    assert!((1001..=1002).contains(&count), "{count}");
+    // The others are finished soon, or are all in flight when the thousandth is sent.
+    for others in [1, 4000] {
+        let slow_first = |line, _| (200, if line == 0 { 5000 } else { others });
+        let (course, summary) = course(rules.clone(), plain(3000), slow_first);
+        let meanwhile = course.sent.values().filter(|sent| sent[0] < 5000);
+        assert_eq!(meanwhile.count(), 1000, "those take {others} ms");
+        assert_eq!(course.order(), (0..3000).collect::<Vec<_>>());
+        let shares = summary.stretch.shares.first();
+        assert_eq!(shares.map(|(owner, _)| *owner), Some(Owner::Order));
+    }
+}
+
+#[test]
+fn without_a_limit_of_slots_a_place_is_kept_for_the_oldest_while_it_rests() {
+    let first_again = |line, attempt| (if (line, attempt) == (0, 1) { 503 } else { 200 }, 10);
+    let (course, _) = course(ordered(None), plain(3000), first_again);
+    assert_eq!(course.sent[&0], [0, 510]);
+    let before = course.sent.values().filter(|sent| sent[0] < 510);
+    assert_eq!(before.count(), 1000, "with the oldest one's first try");
     assert_eq!(course.order(), (0..3000).collect::<Vec<_>>());
 }
 
