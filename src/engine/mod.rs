@@ -592,7 +592,6 @@ impl Engine {
 
     fn record(&mut self, ticket: Ticket, outcome: Outcome, actions: &mut Vec<Action>) {
         self.roll.get(ticket).phase = Phase::Done(outcome.status);
-        self.metrics.done(&outcome);
         let outcome = Box::new(outcome);
         match &mut self.in_order {
             None => self.write(ticket, outcome, actions),
@@ -611,6 +610,7 @@ impl Engine {
     }
 
     fn write(&mut self, ticket: Ticket, outcome: Box<Outcome>, actions: &mut Vec<Action>) {
+        self.metrics.done(&outcome);
         self.recording += 1;
         actions.push(Action::Record(ticket, outcome));
     }
@@ -644,10 +644,14 @@ impl Engine {
         self.vanish(ticket, actions);
     }
 
-    /// Everything that is not in flight is withdrawn.
+    /// Everything that is not in flight is withdrawn, and what is held back and was never sent.
     fn withdraw_all(&mut self, actions: &mut Vec<Action>) {
         self.lanes.clear();
         self.rests.clear();
+        let untried = self.in_order.as_mut().map(InOrder::give_up_untried);
+        for ticket in untried.into_iter().flatten() {
+            self.forget(ticket);
+        }
         for ticket in self.roll.grounded() {
             self.vanish(ticket, actions);
         }

@@ -89,6 +89,20 @@ impl InOrder {
         result
     }
 
+    /// Gives up the results that cost no try: with those before them left out they would stand behind a gap
+    /// that nobody has paid for.
+    pub(super) fn give_up_untried(&mut self) -> Vec<Ticket> {
+        let mut given_up = Vec::new();
+        self.lines.retain(|_, result| match result {
+            Some((ticket, outcome)) if outcome.tries.is_empty() => {
+                given_up.push(*ticket);
+                false
+            }
+            Some(_) | None => true,
+        });
+        given_up
+    }
+
     /// All results, in order, whoever is older.
     pub(super) fn rest(&mut self) -> impl Iterator<Item = (Ticket, Box<Outcome>)> + use<> {
         *self = Self {

@@ -74,6 +74,8 @@ struct World {
     last: Option<u64>,
     /// What was sent by the last decision.
     sent: Vec<(u64, Ticket)>,
+    /// What was sent at all.
+    tried: BTreeSet<u64>,
     recorded: BTreeSet<u64>,
     /// Those of them that an earlier run had.
     done_before: u64,
@@ -154,6 +156,7 @@ impl World {
             held_back: BTreeMap::new(),
             last: None,
             sent: Vec::new(),
+            tried: BTreeSet::new(),
             reading: None,
             ending: None,
             recorded: BTreeSet::new(),
@@ -282,6 +285,7 @@ impl World {
                     assert!(grant.charged_at >= self.now.before(slack));
                     assert!(!self.recording.contains_key(&ticket));
                     self.sent.push((seq, ticket));
+                    self.tried.insert(seq);
                     assert_eq!(self.signal, None, "{seq} is sent after a signal");
                     let lost = self.dice.once_in(12);
                     let flight = Flight {
@@ -444,6 +448,11 @@ impl World {
             None => {
                 self.signal = Some((signal, self.now));
                 self.withdrawn.append(&mut self.grounded);
+                // What was never sent is given up, though it has its result.
+                self.held_back.retain(|_, (seq, _)| {
+                    let tried = self.tried.contains(seq);
+                    tried || !self.withdrawn.insert(*seq)
+                });
             }
             Some((first, at)) => {
                 let same = first == Signal::Terminate && signal == first;

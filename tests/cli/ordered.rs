@@ -91,3 +91,38 @@ fn a_second_ctrl_c_writes_what_waited_for_an_older_result() {
     assert_eq!(written(&done), [1, 3, 4]);
     assert_eq!(done.counts().ok, 3);
 }
+
+#[test]
+fn after_ctrl_c_a_resumed_run_makes_a_file_in_order_of_lines_that_were_never_sent() {
+    let gate = Gate::default();
+    let own = gate.clone();
+    let server = Server::answering(move |ask: &Ask| match (ask.target, ask.nth_of_target) {
+        ("/0", 0) => Step::status(503).behind(&own),
+        _ => Step::ok(),
+    });
+    let list = server.list(3).replace('\n', "\nno url\n");
+    let mut running = Shaper::run()
+        .jobs("jobs.urls", list)
+        .args(["-c", "1", "--ordered"])
+        .with_results()
+        .reporting()
+        .start();
+    running.until("a request", || server.requests().len() == 1);
+    running.pause(Duration::from_millis(100));
+    running.signal(Signal::INT);
+    running.until_it_says("finishing 1 in flight");
+    gate.open();
+    let done = running.wait();
+    done.exits(130);
+    assert_eq!(written(&done), [0; 0], "0 would be tried again");
+    let done = done
+        .again()
+        .args(["run", "jobs.urls", "--ordered", "--resume"])
+        .with_results()
+        .reporting()
+        .output();
+    done.exits(1);
+    assert_eq!(written(&done), [0, 1, 2, 3, 4, 5]);
+    let counts = done.counts();
+    assert_eq!((counts.ok, counts.invalid), (3, 3));
+}

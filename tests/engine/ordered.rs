@@ -108,24 +108,27 @@ fn results_have_the_order_of_the_input_whatever_the_answers_do() {
     assert!(!course.order().is_sorted(), "nothing was to be ordered");
 }
 
+fn bad(line: u64) -> BadLine {
+    BadLine {
+        place: Place {
+            file: "jobs".into(),
+            line,
+        },
+        column: 1,
+        what: "empty".to_owned(),
+        mend: "write a job".to_owned(),
+        id: None,
+        hash: JobHash(line),
+    }
+}
+
 #[test]
 fn lines_that_are_never_sent_have_their_place_too() {
     let lines = (0..20).map(|line| {
-        let bad = BadLine {
-            place: Place {
-                file: "jobs".into(),
-                line,
-            },
-            column: 1,
-            what: "empty".to_owned(),
-            mend: "write a job".to_owned(),
-            id: None,
-            hash: JobHash(line),
-        };
         // Too large for the limit, no job, or sent.
         let read = match line % 3 {
             0 => Ok(job(line, Some(99), 1)),
-            1 => Err(bad),
+            1 => Err(bad(line)),
             _ => Ok(job(line, Some(1), 1)),
         };
         (Tick::ZERO, read)
@@ -386,6 +389,47 @@ fn a_drain_writes_in_order_and_leaves_out_what_has_no_result() {
     assert_eq!(told(&actions), (vec![], None));
     let both = answer(&mut engine, tickets[1], Tick(4 * MILLI));
     assert_eq!(told(&both), (vec![1, 2], None));
+}
+
+#[test]
+fn a_drain_writes_no_line_that_was_never_sent_behind_a_gap() {
+    let rules = Rules {
+        queue_timeout: Some(Duration::from_millis(1)),
+        limits: vec!["tokens 100/s bucket burst=10".parse().unwrap()],
+        ..ordered(Some(3))
+    };
+    let (mut engine, tickets) = in_flight(rules, 4);
+    assert_eq!(tickets.len(), 3);
+    let mut actions = Vec::new();
+    // 3 waits too long, 4 costs too much, 5 is no job.
+    engine.decide(Tick(MILLI), &mut actions);
+    assert_eq!(engine.load(), (3, 0));
+    for line in [Ok(job(4, Some(99), 1)), Err(bad(5))] {
+        let read = Event::Read(Box::new(line), Tick::ZERO);
+        engine.tell(Tick(MILLI), read, &mut actions);
+    }
+    let written = |action: &Action| matches!(action, Action::Record(..));
+    assert!(!actions.iter().any(written), "0 is older: {actions:?}");
+    actions = answer(&mut engine, tickets[2], Tick(2 * MILLI));
+    assert_eq!(told(&actions), (vec![], None));
+    let at = Tick(3 * MILLI);
+    engine.tell(at, Event::Signal(Signal::Interrupt, at), &mut actions);
+    assert_eq!(told(&actions), (vec![], None));
+    // 0 is tried again by the next run; 2 was paid for.
+    let again = Box::new(Ok(simulated::reply(StatusCode::SERVICE_UNAVAILABLE)));
+    engine.tell(at, Event::Ended(tickets[0], at, again), &mut actions);
+    actions.extend(answer(&mut engine, tickets[1], at));
+    assert_eq!(told(&actions), (vec![1, 2], None));
+    for ticket in &tickets[1..] {
+        engine.tell(at, Event::Recorded(*ticket), &mut actions);
+    }
+    engine.decide(at, &mut actions);
+    let stop = End::Signalled(Signal::Interrupt);
+    assert_eq!(told(&actions), (vec![1, 2], Some(&stop)));
+    let summary = engine.close(at);
+    let counts = summary.counts;
+    assert_eq!((counts.read, counts.ok, counts.cancelled), (6, 2, 4));
+    assert!(summary.failures.is_empty(), "{:?}", summary.failures);
 }
 
 #[test]
