@@ -5,7 +5,6 @@ use super::held::{Held, Phase};
 use super::keyed::StateId;
 use super::lanes::{Parked, Rest};
 use super::obstacle::{Elder, Obstacle, Stops, Until};
-use super::order::InOrder;
 use super::talk::Ticket;
 use super::{Action, Engine, HAS_WORK};
 use crate::job::Job;
@@ -55,7 +54,10 @@ impl Engine {
             let opening = self.gate.opening(&work.job, states, from, self.now);
             let (opening, elder) = match opening.and_then(|at| self.in_turn(seq, &work.job, at)) {
                 Ok(at) => (self.harmless(seq, &work.job, states, at, &closed), None),
-                Err(obstacle) => (Err(self.in_fact(obstacle)), elder(held, obstacle)),
+                Err(obstacle) => (
+                    Err(self.in_fact(&work.job, obstacle)),
+                    elder(held, obstacle),
+                ),
             };
             let obstacle = match opening {
                 Ok(at) => {
@@ -120,14 +122,17 @@ impl Engine {
         }
     }
 
-    /// Slots that are taken by results that wait for an older one more than by anything else are the order's.
-    fn in_fact(&self, obstacle: Obstacle) -> Obstacle {
-        let held_back = self.in_order.as_ref().map_or(0, InOrder::held_back);
-        if obstacle.owner == Owner::Slot && held_back > self.flying.max(self.recording) {
-            let owner = Owner::Order;
-            return Obstacle { owner, ..obstacle };
+    /// Slots that a job would have but for results that wait for an older one are the order's.
+    fn in_fact(&self, job: &Job, obstacle: Obstacle) -> Obstacle {
+        match (&self.in_order, self.rules.slots) {
+            (Some(in_order), Some(of))
+                if obstacle.owner == Owner::Slot && in_order.withholds(job.slots, of) =>
+            {
+                let owner = Owner::Order;
+                Obstacle { owner, ..obstacle }
+            }
+            (Some(_) | None, _) => obstacle,
         }
-        obstacle
     }
 
     /// Whether an older head than `seq` waits for a shared limit that this job pays.

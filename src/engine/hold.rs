@@ -1,15 +1,19 @@
 //! Whose the time is from now on. Floor 3: rules.
 
 use super::admission::Scan;
+use super::held::Phase;
 use super::lanes::{Parked, Rest};
 use super::obstacle::Until;
+use super::order::InOrder;
 use super::{Engine, Input};
 use crate::metrics::{HoldOn, Owner};
+use crate::outcome::{Failure, FailureKind};
 use crate::units::Tick;
 
 impl Engine {
     /// The position of the oldest job that could go but for a limit, and what keeps the oldest waiting job
-    /// from being sent: that limit, else a lane that rests, else the input, else a job that rests.
+    /// from being sent: that limit, else a lane that rests, else the input, else a job that rests. What the order
+    /// of results keeps waits for the oldest line, and is kept by the lane of that one, if it rests.
     pub(super) fn hold_on(
         &mut self,
         scan: &Scan,
@@ -34,7 +38,7 @@ impl Engine {
             (seq, hold)
         });
         let oldest = open.into_iter().chain(parked).min_by_key(|(seq, _)| *seq);
-        match oldest {
+        let (head, hold) = match oldest {
             Some((
                 seq,
                 HoldOn::Open(Owner::Slot)
@@ -44,7 +48,39 @@ impl Engine {
             )) if self.recording > self.flying => (Some(seq), HoldOn::Open(Owner::Sink)),
             Some((seq, hold)) => (Some(seq), hold),
             None => (None, self.held_by_none(pause, rest)),
+        };
+        if hold.owner() == Owner::Order {
+            return (head, self.held_by_the_oldest().unwrap_or(hold));
         }
+        (head, hold)
+    }
+
+    /// The rest of the lane of the line for which all results wait: its jobs would wait as long in any order.
+    ///
+    /// A flight or a backoff is of one job alone, and without the order the others would go meanwhile.
+    fn held_by_the_oldest(&self) -> Option<HoldOn> {
+        let oldest = self.in_order.as_ref().and_then(InOrder::oldest)?;
+        let held = self.roll.peek(oldest);
+        match held.phase {
+            Phase::Waiting | Phase::Resting => {}
+            Phase::Flying | Phase::Done(_) => return None,
+        }
+        if let Some((_, (until, why))) = self.lanes.resting_head(held.lane?) {
+            return Some(HoldOn::Until(why.owner(), until));
+        }
+        // Nobody else waits in this lane: what its last try has said of it.
+        let work = held.work();
+        let last = work.tries.last().filter(|_| held.phase == Phase::Resting)?;
+        let connect = |failure: &Failure| failure.kind == FailureKind::Connect;
+        let asked = last.retry_after.unwrap_or_default();
+        let owner = if last.failure.as_ref().is_some_and(connect) {
+            Owner::Connect
+        } else if !asked.is_zero() && asked >= work.last_rest / 2 {
+            Owner::Pause
+        } else {
+            return None;
+        };
+        Some(HoldOn::Until(owner, last.done.after(work.last_rest)))
     }
 
     /// The same where no limit holds any job.

@@ -280,7 +280,7 @@ impl Engine {
         }
         let ticket = self.roll.add(seq, job.size());
         if let Some(in_order) = &mut self.in_order {
-            in_order.waits(seq, job.slots);
+            in_order.waits(seq, ticket, job.slots);
         }
         let held = self.roll.get(ticket);
         held.lane = Some(lane);
@@ -532,7 +532,7 @@ impl Engine {
                 self.lanes.given_back(&held.holds.states);
                 held.phase = Phase::Resting;
                 if let Some(in_order) = &mut self.in_order {
-                    in_order.waits(seq, work.job.slots);
+                    in_order.waits(seq, ticket, work.job.slots);
                 }
                 work.last_rest = rest;
                 let pause = asked.unwrap_or_default().min(rest);
@@ -624,6 +624,9 @@ impl Engine {
         self.gate.released(&mut held.holds, now);
         self.lanes.given_back(&held.holds.states);
         self.recording -= 1;
+        if let Some(in_order) = &mut self.in_order {
+            in_order.written(held.seq);
+        }
         self.metrics.recorded(status);
         self.forget(ticket);
     }

@@ -19,30 +19,53 @@ use crate::units::Cost;
 /// Few in random worlds, which hold no thousand lines.
 pub(super) const UNLIMITED: usize = if cfg!(test) { 7 } else { 1000 };
 
+/// How far a line has come that is not yet handed over.
+#[derive(Debug)]
+enum Line {
+    /// It was just read.
+    Fresh,
+    /// It waits, rests or is in flight.
+    Open(Ticket),
+    /// It waits for an older one.
+    Finished(Ticket, Box<Outcome>),
+}
+
 /// Lines that were read and whose results are not yet handed over, in the order of the input.
 #[derive(Debug, Default)]
 pub(super) struct InOrder {
-    /// With the result, once there is one. What is vanished is not here.
-    lines: BTreeMap<u64, Option<(Ticket, Box<Outcome>)>>,
+    /// What is vanished is not here.
+    lines: BTreeMap<u64, Line>,
     /// Jobs without slots, by how many each needs.
     waiting: BTreeMap<Cost, BTreeSet<u64>>,
     /// Jobs with slots, in flight or held back.
     holding: BTreeMap<u64, Cost>,
     /// The slots of all those.
     held: u64,
-    /// Results of jobs with slots.
-    held_back: usize,
+    /// Those of them that results have.
+    held_back: u64,
+    /// Slots of results that are handed over and not yet written.
+    writing: BTreeMap<u64, Cost>,
+}
+
+impl Line {
+    fn result(self) -> Option<(Ticket, Box<Outcome>)> {
+        match self {
+            Self::Finished(ticket, outcome) => Some((ticket, outcome)),
+            Self::Fresh | Self::Open(_) => None,
+        }
+    }
 }
 
 impl InOrder {
     /// A line was read.
     pub(super) fn read(&mut self, seq: u64) {
-        self.lines.insert(seq, None);
+        self.lines.insert(seq, Line::Fresh);
     }
 
     /// A job that was read, or that rests, has to get its slots.
-    pub(super) fn waits(&mut self, seq: u64, slots: Cost) {
+    pub(super) fn waits(&mut self, seq: u64, ticket: Ticket, slots: Cost) {
         self.gives_back(seq);
+        self.lines.insert(seq, Line::Open(ticket));
         self.waiting.entry(slots).or_default().insert(seq);
     }
 
@@ -75,30 +98,41 @@ impl InOrder {
         if let Ok(job) = &outcome.line {
             self.waits_no_more(seq, job.slots);
         }
-        self.held_back += usize::from(self.holding.contains_key(&seq));
-        self.lines.insert(seq, Some((ticket, outcome)));
+        self.held_back += self.holding.get(&seq).map_or(0, |slots| slots.get());
+        self.lines.insert(seq, Line::Finished(ticket, outcome));
     }
 
     /// The result of the oldest line, if it has one. What is handed over is older than all that is left: its
     /// slots stand in nobody's way.
     pub(super) fn next(&mut self) -> Option<(Ticket, Box<Outcome>)> {
-        self.lines.first_key_value()?.1.as_ref()?;
-        let (seq, result) = self.lines.pop_first()?;
-        self.held_back -= usize::from(self.holding.contains_key(&seq));
-        self.gives_back(seq);
-        result
+        let oldest = self.lines.first_entry()?;
+        match oldest.get() {
+            Line::Finished(..) => {}
+            Line::Fresh | Line::Open(_) => return None,
+        }
+        let (seq, line) = oldest.remove_entry();
+        if let Some(slots) = self.gives_back(seq) {
+            self.held_back -= slots.get();
+            self.writing.insert(seq, slots);
+        }
+        line.result()
+    }
+
+    /// A result that was handed over is written.
+    pub(super) fn written(&mut self, seq: u64) {
+        self.writing.remove(&seq);
     }
 
     /// Gives up the results that cost no try: with those before them left out they would stand behind a gap
     /// that nobody has paid for.
     pub(super) fn give_up_untried(&mut self) -> Vec<Ticket> {
         let mut given_up = Vec::new();
-        self.lines.retain(|_, result| match result {
-            Some((ticket, outcome)) if outcome.tries.is_empty() => {
+        self.lines.retain(|_, line| match line {
+            Line::Finished(ticket, outcome) if outcome.tries.is_empty() => {
                 given_up.push(*ticket);
                 false
             }
-            Some(_) | None => true,
+            Line::Finished(..) | Line::Open(_) | Line::Fresh => true,
         });
         given_up
     }
@@ -109,17 +143,38 @@ impl InOrder {
             lines: std::mem::take(&mut self.lines),
             ..Self::default()
         };
-        std::mem::take(&mut self.lines).into_values().flatten()
+        let lines = std::mem::take(&mut self.lines);
+        lines.into_values().filter_map(Line::result)
     }
 
-    fn gives_back(&mut self, seq: u64) {
+    fn gives_back(&mut self, seq: u64) -> Option<Cost> {
         let slots = self.holding.remove(&seq);
         self.held -= slots.map_or(0, Cost::get);
+        slots
     }
 
-    /// Results that are held back with the slots that they came by.
-    pub(super) fn held_back(&self) -> usize {
-        self.held_back
+    /// The oldest line, for which all results wait: a job.
+    pub(super) fn oldest(&self) -> Option<Ticket> {
+        match self.lines.first_key_value()?.1 {
+            Line::Open(ticket) => Some(*ticket),
+            Line::Fresh | Line::Finished(..) => None,
+        }
+    }
+
+    /// All slots that are taken, of results that are being written, too.
+    pub(super) fn taken(&self) -> u64 {
+        let writing = self.writing.values().map(|slots| slots.get());
+        self.held + writing.sum::<u64>()
+    }
+
+    /// Whether results that are held back keep a job from so many slots: without them it would have those, and
+    /// they are half of what is taken or more.
+    ///
+    /// Fewer cost little: with ten slots and answers that take 10 to 190 ms, one result or more is held back for
+    /// 90 % of the time, and half of the slots for 23 %; the order makes such a run last 31 % of it longer.
+    pub(super) fn withholds(&self, slots: Cost, of: Cost) -> bool {
+        let others = self.taken() - self.held_back;
+        self.held_back > 0 && self.held_back >= others && others + slots.get() <= of.get()
     }
 
     /// Whether a job may take its slots of so many, or may go where there is no limit of them.

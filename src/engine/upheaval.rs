@@ -578,6 +578,8 @@ impl World {
             let taken: u64 = flights.chain(written).sum();
             assert_eq!(self.engine.gate.slots_taken(slots), taken, "slots");
             assert!(taken <= slots.get());
+            let in_order = self.engine.in_order.as_ref().map(InOrder::taken);
+            assert!(in_order.is_none_or(|own| own == taken), "{in_order:?}");
         } else if engine.rules.order == Order::ByInput {
             let held_back = self.held_back.values();
             let sent = held_back.filter(|(_, slots)| slots.is_some_and(|slots| slots > 0));

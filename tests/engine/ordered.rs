@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use http::StatusCode;
+use http::{HeaderValue, StatusCode};
 use shaper::drive::simulated::{self, Seen, Simulation};
 use shaper::engine::{Action, Arrivals, End, Engine, Event, LookAhead, Order, Rules, Signal};
 use shaper::job::{BadLine, Job, JobHash, Origin, Place};
@@ -44,7 +44,8 @@ fn ordered(slots: Option<u64>) -> Rules {
     }
 }
 
-/// Runs to the end; `api` has the job, the number of the try, and says status and milliseconds.
+/// Runs to the end; `api` has the job, the number of the try, and says status and milliseconds. A 429 asks for
+/// a pause of two seconds.
 fn course(
     rules: Rules,
     jobs: impl IntoIterator<Item = Job>,
@@ -69,7 +70,11 @@ fn run(
     };
     let mut answer = |_: Tick, job: &Job, grant: &shaper::engine::Grant| {
         let (status, millis) = api(job.place.line, grant.attempt);
-        let reply = simulated::reply(StatusCode::from_u16(status).unwrap());
+        let mut reply = simulated::reply(StatusCode::from_u16(status).unwrap());
+        if status == 429 {
+            let two = HeaderValue::from_static("2");
+            reply.head.headers.insert("retry-after", two);
+        }
         let end: Result<Reply, Failure> = Ok(reply);
         (Duration::from_millis(millis), end)
     };
@@ -290,20 +295,82 @@ fn without_a_limit_of_slots_a_place_is_kept_for_the_oldest_while_it_rests() {
 fn the_time_in_which_results_wait_for_an_older_one_is_the_orders() {
     // Ten slots, of which nine are soon full of results.
     let every_tenth = |line, _| (200, if line % 10 == 0 { 1000 } else { 10 });
-    let share = |order| {
+    let own = |order| {
         let rules = Rules {
             order,
             ..ordered(Some(10))
         };
         let (_, summary) = course(rules, plain(200), every_tenth);
-        let shares = &summary.stretch.shares;
-        let own = shares.iter().find(|(owner, _)| *owner == Owner::Order);
-        let own = own.map_or(Duration::ZERO, |(_, span)| *span);
-        own.as_secs_f64() / summary.stretch.span().as_secs_f64()
+        share(&summary, Owner::Order)
     };
-    let (by_input, by_completion) = (share(Order::ByInput), share(Order::ByCompletion));
+    let (by_input, by_completion) = (own(Order::ByInput), own(Order::ByCompletion));
     assert!(by_input > 0.9, "{by_input}");
     assert!(by_completion == 0.0, "{by_completion}");
+}
+
+/// The share of an owner in the time of a run.
+fn share(summary: &Summary, owner: Owner) -> f64 {
+    let shares = summary.stretch.shares.iter();
+    let own: Duration = shares
+        .filter(|(one, _)| *one == owner)
+        .map(|(_, span)| *span)
+        .sum();
+    own.as_secs_f64() / summary.stretch.span().as_secs_f64()
+}
+
+#[test]
+fn one_of_two_slots_with_a_result_that_waits_is_the_orders() {
+    let slow_first = |line, _| (200, if line == 0 { 6000 } else { 10 });
+    let (_, summary) = course(ordered(Some(2)), plain(100), slow_first);
+    let own = share(&summary, Owner::Order);
+    assert!(own > 0.9, "{own}");
+}
+
+#[test]
+fn slots_that_would_not_do_without_the_results_that_wait_are_not_the_orders() {
+    // One of three slots has a slow answer, one a result that waits: the last job takes all three.
+    let jobs = [1, 1, 3].iter().zip(0..);
+    let jobs = jobs.map(|(slots, line)| job(line, None, *slots));
+    let slow_first = |line, _| (200, if line == 0 { 6000 } else { 10 });
+    let (_, summary) = course(ordered(Some(3)), jobs, slow_first);
+    let own = share(&summary, Owner::Order);
+    assert!(own == 0.0, "{own}");
+}
+
+#[test]
+fn the_share_of_the_order_is_about_the_time_that_it_costs() {
+    // Slots, answers take 100 ms and up to so many more or less, and one in so many takes 900 ms more.
+    for (slots, spread, slow) in [
+        (2, 50, None),
+        (10, 20, None),
+        (10, 90, None),
+        (100, 90, None),
+        (10, 5, Some(20)),
+        (10, 5, Some(100)),
+        (100, 5, Some(100)),
+    ] {
+        let api = |line: u64, _| {
+            let dice = line.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
+            let is_slow = slow.is_some_and(|slow| (dice >> 20).is_multiple_of(slow));
+            let more = dice % (2 * spread + 1) + if is_slow { 900 } else { 0 };
+            (200, 100 - spread + more)
+        };
+        let of = |order| {
+            let rules = Rules {
+                order,
+                ..ordered(Some(slots))
+            };
+            course(rules, plain(1500), api).1
+        };
+        let (by_input, by_completion) = (of(Order::ByInput), of(Order::ByCompletion));
+        let least = by_completion.elapsed.as_secs_f64();
+        let costs = 1.0 - least / by_input.elapsed.as_secs_f64();
+        let own = share(&by_input, Owner::Order);
+        assert!(
+            (own - costs).abs() < 0.15,
+            "{own:.2} and {costs:.2}: {slots}, {spread}, {slow:?}"
+        );
+    }
 }
 
 /// An engine whose first jobs are in flight, and their tickets.
@@ -490,13 +557,18 @@ fn the_grace_ends_a_drain_at_its_moment_with_the_first_signal() {
     }
 }
 
-/// Two lanes: the first rests as its server has asked, and the other one goes on.
-#[test]
-fn a_pause_of_one_origin_lets_others_go_on_until_only_its_own_slot_is_left() {
-    let jobs = (0..8).map(|line| Job {
-        origin: Origin(if line == 0 { "http://a" } else { "http://b" }.into()),
+/// Jobs of the first origin, and all others of the second one.
+fn two_origins(count: u64, first: impl Fn(u64) -> bool) -> Vec<Job> {
+    let jobs = (0..count).map(|line| Job {
+        origin: Origin(if first(line) { "http://a" } else { "http://b" }.into()),
         ..job(line, None, 1)
     });
+    jobs.collect()
+}
+
+#[test]
+fn a_rest_of_one_job_lets_others_go_on_until_only_its_own_slot_is_left() {
+    let jobs = two_origins(8, |line| line == 0);
     let rules = Rules {
         retry: Policy {
             backoff: Backoff {
@@ -507,12 +579,66 @@ fn a_pause_of_one_origin_lets_others_go_on_until_only_its_own_slot_is_left() {
         },
         ..ordered(Some(4))
     };
-    let api = |line, attempt| (if (line, attempt) == (0, 1) { 429 } else { 200 }, 10);
+    let api = |line, attempt| (if (line, attempt) == (0, 1) { 503 } else { 200 }, 10);
     let (course, summary) = course(rules, jobs, api);
     assert_eq!(course.sent[&0], [0, 60_010]);
     assert_eq!(course.sent[&3], [0]);
     assert_eq!(course.sent[&4], [60_020]);
     assert_eq!(course.order(), (0..8).collect::<Vec<_>>());
-    let shares = summary.stretch.shares.first();
-    assert_eq!(shares.map(|(owner, _)| *owner), Some(Owner::Order));
+    let own = share(&summary, Owner::Order);
+    assert!(own > 0.9, "the others could go: {own}");
+}
+
+#[test]
+fn rests_of_single_jobs_in_which_others_would_go_are_the_orders() {
+    let fifth_again = |line, attempt| {
+        let again = line % 5 == 0 && attempt == 1;
+        (if again { 503 } else { 200 }, 100)
+    };
+    let as_they_come = Rules {
+        order: Order::ByCompletion,
+        ..ordered(Some(10))
+    };
+    let (_, least) = course(as_they_come, plain(500), fifth_again);
+    let (_, summary) = course(ordered(Some(10)), plain(500), fifth_again);
+    assert!(summary.elapsed > 3 * least.elapsed);
+    let own = share(&summary, Owner::Order);
+    assert!(own > 0.7, "{own}");
+}
+
+#[test]
+fn a_pause_that_the_oldest_job_waits_for_is_not_the_orders() {
+    let api = |line, attempt| {
+        (
+            if line % 2 == 0 && attempt == 1 {
+                429
+            } else {
+                200
+            },
+            10,
+        )
+    };
+    for order in [Order::ByCompletion, Order::ByInput] {
+        let rules = Rules {
+            order,
+            ..ordered(Some(4))
+        };
+        let (course, summary) = course(rules, two_origins(40, |line| line % 2 == 0), api);
+        assert!(order == Order::ByCompletion || course.order().is_sorted());
+        let own = share(&summary, Owner::Pause);
+        assert!(own > 0.9, "{order:?}: {:?}", summary.stretch.shares);
+    }
+}
+
+#[test]
+fn a_limit_that_the_oldest_job_waits_for_is_not_the_orders() {
+    for look_ahead in [5, 100] {
+        let mut rules = ordered(Some(4));
+        rules.look_ahead.jobs = look_ahead;
+        rules.limits = vec!["1/s".parse().unwrap()];
+        rules.limits[0].per = Some(KeyBy::Field("key".into()));
+        let (_, summary) = course(rules, (0..100).map(keyed), |_, _| (200, 10));
+        let own = share(&summary, Owner::Limit(0));
+        assert!(own > 0.9, "{look_ahead}: {:?}", summary.stretch.shares);
+    }
 }
