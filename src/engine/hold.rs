@@ -86,7 +86,13 @@ impl Engine {
     /// The same where no limit holds any job.
     fn held_by_none(&mut self, pause: Option<(Tick, Rest)>, rest: Option<Tick>) -> HoldOn {
         let reading = matches!(self.input, Input::Open) && !self.ending.has_begun();
-        if reading && self.lanes.are_many() && self.rules.look_ahead.is_full(&self.load_ahead()) {
+        let full = reading && self.rules.look_ahead.is_full(&self.load_ahead());
+        // Full of results rather than of jobs.
+        let results = self.in_order.as_ref().map_or(0, InOrder::finished);
+        if full && results > 0 && results >= self.lanes.waiting() {
+            return HoldOn::Open(Owner::Order);
+        }
+        if full && self.lanes.are_many() {
             let lanes = &self.lanes;
             self.metrics.full_of(|| lanes.fullest());
             return HoldOn::Open(Owner::LookAhead);

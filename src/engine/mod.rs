@@ -596,7 +596,7 @@ impl Engine {
         match &mut self.in_order {
             None => self.write(ticket, outcome, actions),
             Some(in_order) => {
-                in_order.finished(ticket, outcome);
+                in_order.finishes(ticket, outcome);
                 self.hand_over(actions);
             }
         }

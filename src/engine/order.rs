@@ -35,6 +35,8 @@ enum Line {
 pub(super) struct InOrder {
     /// What is vanished is not here.
     lines: BTreeMap<u64, Line>,
+    /// Those of them that are finished.
+    finished: usize,
     /// Jobs without slots, by how many each needs.
     waiting: BTreeMap<Cost, BTreeSet<u64>>,
     /// Jobs with slots, in flight or held back.
@@ -93,12 +95,13 @@ impl InOrder {
     }
 
     /// A line has its result. It is given out by [`InOrder::next`] when it is the oldest.
-    pub(super) fn finished(&mut self, ticket: Ticket, outcome: Box<Outcome>) {
+    pub(super) fn finishes(&mut self, ticket: Ticket, outcome: Box<Outcome>) {
         let seq = outcome.seq;
         if let Ok(job) = &outcome.line {
             self.waits_no_more(seq, job.slots);
         }
         self.held_back += self.holding.get(&seq).map_or(0, |slots| slots.get());
+        self.finished += 1;
         self.lines.insert(seq, Line::Finished(ticket, outcome));
     }
 
@@ -111,6 +114,7 @@ impl InOrder {
             Line::Fresh | Line::Open(_) => return None,
         }
         let (seq, line) = oldest.remove_entry();
+        self.finished -= 1;
         if let Some(slots) = self.gives_back(seq) {
             self.held_back -= slots.get();
             self.writing.insert(seq, slots);
@@ -134,6 +138,7 @@ impl InOrder {
             }
             Line::Finished(..) | Line::Open(_) | Line::Fresh => true,
         });
+        self.finished -= given_up.len();
         given_up
     }
 
@@ -159,6 +164,11 @@ impl InOrder {
             Line::Open(ticket) => Some(*ticket),
             Line::Fresh | Line::Finished(..) => None,
         }
+    }
+
+    /// Results that wait for an older one.
+    pub(super) fn finished(&self) -> usize {
+        self.finished
     }
 
     /// All slots that are taken, of results that are being written, too.

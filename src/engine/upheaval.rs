@@ -567,6 +567,8 @@ impl World {
             engine.roll.recount()
         );
         assert_eq!(engine.roll.len(), held, "held");
+        let held_back = engine.in_order.as_ref().map_or(0, InOrder::finished);
+        assert_eq!(held_back, self.held_back.len(), "held back");
         let lanes = &engine.lanes;
         assert_eq!((lanes.waiting(), lanes.waiting_open()), lanes.recount());
         let finished = || self.recording.values().chain(self.held_back.values());

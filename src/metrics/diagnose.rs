@@ -239,10 +239,10 @@ impl Seen<'_> {
             ),
             Owner::Order => (
                 "the order of the results chose this rate: those that waited for an older one had \
-                 the slots"
+                 the slots or the look-ahead"
                     .to_owned(),
                 "without --ordered each is written as it comes, and its `seq` tells the order; more \
-                 slots (-c N) let more of them wait"
+                 slots (-c N), and a --lookahead above them, let more of them wait"
                     .to_owned(),
             ),
             Owner::Pause => (

@@ -16,7 +16,7 @@ pub enum Owner {
     /// All slots of the job's origin are taken.
     HostSlot,
     /// Results are written in the order of the input, those that wait for an older one have half of the slots or
-    /// more, and no pause or limit holds that one.
+    /// more, or fill the look-ahead, and no pause or limit holds that one.
     Order,
     /// A server asked for a pause.
     Pause,

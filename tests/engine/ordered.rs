@@ -327,6 +327,52 @@ fn one_of_two_slots_with_a_result_that_waits_is_the_orders() {
 }
 
 #[test]
+fn a_look_ahead_full_of_results_that_wait_is_the_orders() {
+    let slow_first = |line, _| (200, if line == 0 { 6000 } else { 10 });
+    for (jobs, first) in [(5, 0), (10, 0), (5, 200)] {
+        let rules = Rules {
+            look_ahead: LookAhead {
+                jobs,
+                ..LookAhead::default()
+            },
+            ..ordered(Some(10))
+        };
+        // Of one origin or of two.
+        let lines = two_origins(100, |line| line < first || line % 2 == 0);
+        let (course, summary) = course(rules, lines, slow_first);
+        let meanwhile = course.sent.values().filter(|sent| sent[0] < 6000);
+        assert_eq!(meanwhile.count(), jobs);
+        let own = share(&summary, Owner::Order);
+        assert!(own > 0.9, "{jobs}: {:?}", summary.stretch.shares);
+    }
+}
+
+#[test]
+fn a_look_ahead_full_of_jobs_of_one_origin_is_not_the_orders() {
+    // Two results wait for the first job, and all others for the pause of their origin.
+    let rules = Rules {
+        look_ahead: LookAhead {
+            jobs: 20,
+            ..LookAhead::default()
+        },
+        per_host: Cost::new(3),
+        ..ordered(Some(10))
+    };
+    let lines = two_origins(200, |line| (3..100).contains(&line));
+    let api = |line, attempt| match (line, attempt) {
+        (0, _) => (200, 1900),
+        (3, 1) => (429, 10),
+        _ => (200, 100),
+    };
+    let (_, summary) = course(rules, lines, api);
+    let (own, order) = (
+        share(&summary, Owner::LookAhead),
+        share(&summary, Owner::Order),
+    );
+    assert!(own > 0.2 && order < 0.05, "{:?}", summary.stretch.shares);
+}
+
+#[test]
 fn slots_that_would_not_do_without_the_results_that_wait_are_not_the_orders() {
     // One of three slots has a slow answer, one a result that waits: the last job takes all three.
     let jobs = [1, 1, 3].iter().zip(0..);
