@@ -392,11 +392,14 @@ const ROOM: usize = 84;
 
 /// The limits in force, the most that they let through, and where the results go.
 fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
-    let mut limits = vec![setup.slots.map_or("slots unlimited".to_owned(), |slots| {
-        format!("{slots} slots")
-    })];
-    if let Some(slots) = setup.per_host {
-        limits.push(format!("{slots} slots for each origin"));
+    let counted = |slots: u64| match slots {
+        1 => "1 slot".to_owned(),
+        slots => format!("{slots} slots"),
+    };
+    let slots = setup.slots.map(counted);
+    let mut limits = vec![slots.unwrap_or("slots unlimited".to_owned())];
+    if let Some(slots) = setup.per_host.map(counted) {
+        limits.push(format!("{slots} for each origin"));
     }
     for (number, limit) in setup.limits.iter().enumerate() {
         let unit = match limit.counts {
