@@ -24,9 +24,9 @@ pub mod retry;
 pub mod usage;
 
 // Floor 4, doors: what touches the world.
-pub mod beside;
 pub mod client;
 pub mod clock;
+pub mod file;
 pub mod manifest;
 pub mod mock;
 pub mod progress;

@@ -6,12 +6,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::beside::{self, path_with};
 use crate::error::{Exit, Problem, to_write};
+use crate::file::{self, path_with};
 use crate::limit::{KeyBy, Spec, keys_of};
 use crate::metrics::Part;
 use crate::outcome::UnitsSpent;
@@ -324,7 +323,7 @@ impl Manifest {
     /// Writes it beside the results; what was there is replaced at once or not at all.
     pub fn write(&self, results: &Path) -> Result<(), Problem> {
         let path = path_of(results);
-        let written = beside::replaced(&path, |file| {
+        let written = file::replaced(&path, |file| {
             serde_json::to_writer_pretty(&mut *file, self)?;
             file.write_all(b"\n")
         });
@@ -362,8 +361,7 @@ impl Input {
     pub fn named(name: String) -> Self {
         let there = (name != "-").then(|| fs::metadata(&name).ok()).flatten();
         let file = there.filter(fs::Metadata::is_file);
-        let changed = file.as_ref().and_then(|file| file.modified().ok());
-        let since = changed.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let since = file.as_ref().and_then(file::changed);
         Self {
             name,
             size: file.map(|file| file.len()),

@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::args::RunArgs;
 use crate::clock::Clock;
 use crate::engine::{Broken, Seam};
 use crate::error::Problem;
+use crate::file::changed;
 use crate::limit::{Setting, Since, Spec, keys_of};
 use crate::manifest::{self, Before};
 use crate::outcome::Status;
@@ -124,8 +125,7 @@ pub(super) fn open(
 
 /// The last moment at which a run that wrote to this file may have lived, since the Unix epoch.
 fn last_alive(file: &File) -> Tick {
-    let changed = file.metadata().and_then(|there| there.modified()).ok();
-    let changed = changed.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let changed = file.metadata().ok().as_ref().and_then(changed);
     let last = changed.map(|changed| changed + SIGN_OF_LIFE + LATE);
     last.map_or(Tick(u64::MAX), |last| Tick(nanos(last)))
 }

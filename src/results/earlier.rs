@@ -7,8 +7,8 @@ use std::path::Path;
 use super::done::{Done, Name};
 use super::row::{Names, Row};
 use super::{LineEnd, Lines, Needs, unreadable};
-use crate::beside::{self, path_with};
 use crate::error::{Exit, Problem, to_write};
+use crate::file::{self, path_with};
 use crate::outcome::Status;
 use crate::proof::Event;
 use crate::units::Tick;
@@ -190,7 +190,7 @@ impl Earlier {
             let lines = self.bad.iter().copied();
             copy(&mut file, lines, &bad).map_err(|why| unwritten(&bad, why))?;
             let mut locked = Ok(());
-            let new = beside::replaced(path, |new| {
+            let new = file::replaced(path, |new| {
                 locked = lock(new);
                 self.copy_without_bad(&mut file, new)
             });
@@ -230,7 +230,7 @@ pub fn first_unclaimed(path: &Path, done: &mut Done) -> Option<u64> {
 
 /// Adds these parts of a file to another, each as a line, and has them on the disk.
 fn copy(file: &mut File, parts: impl IntoIterator<Item = (u64, u64)>, to: &Path) -> io::Result<()> {
-    let mut to = beside::added(to)?;
+    let mut to = file::added(to)?;
     for (offset, length) in parts {
         file.seek(SeekFrom::Start(offset))?;
         let mut part = Vec::new();

@@ -9,8 +9,9 @@ use serde::Deserialize;
 
 use super::done::Name;
 use super::row::{Names, Row};
-use super::{LineEnd, Lines, regular, unreadable};
+use super::{LineEnd, Lines, unreadable};
 use crate::error::Problem;
+use crate::file::regular;
 use crate::job::{History, Job, JobHash};
 use crate::outcome::Status;
 

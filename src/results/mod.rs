@@ -113,18 +113,6 @@ impl Lines {
     }
 }
 
-/// A device or a pipe may have no end.
-fn regular(path: &Path) -> io::Result<File> {
-    let kind = path.metadata()?;
-    if kind.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    if !kind.is_file() {
-        return Err(io::Error::other("it is no regular file"));
-    }
-    File::open(path)
-}
-
 fn unreadable(path: &Path, why: &io::Error) -> Problem {
     let mend = "name a file that `shaper run -o` has written";
     Problem::usage(format!("cannot be read: {why}"), mend).at(path.display().to_string())

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use super::row::{Names, Row};
-use super::{LineEnd, Lines, Needs, regular, unreadable};
+use super::{LineEnd, Lines, Needs, unreadable};
 use crate::error::Problem;
+use crate::file::regular;
 use crate::proof::Event;
 use crate::units::Tick;
 

@@ -1,6 +1,5 @@
 //! Chosen lines of a job file, as they stand there and as what they make. Floor 4: doors.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +9,7 @@ use super::lines::{Lines, RawLine};
 use super::rules::Rules;
 use super::{Format, Input, Spec, hash, makes_result, read};
 use crate::error::Problem;
+use crate::file::regular;
 use crate::job::{BadLine, Job, Place};
 
 /// A job file of which a few lines are wanted. It is read as a stream, once.
@@ -127,19 +127,6 @@ fn body_file(draft: &Draft<'_>) -> Option<PathBuf> {
     let mut fields = draft.fields.iter();
     let (_, value) = fields.find(|(name, _)| name == "body_file")?;
     serde_json::from_str(value.get()).ok()
-}
-
-/// What can be read twice.
-fn regular(path: &Path) -> io::Result<File> {
-    let file = File::open(path)?;
-    let kind = file.metadata()?;
-    if kind.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    if !kind.is_file() {
-        return Err(io::Error::other("it is no regular file"));
-    }
-    Ok(file)
 }
 
 /// As it is given, else by the first line that is not blank.

@@ -1,9 +1,28 @@
-//! Files beside the results: replaced at once or not at all, or added to. Floor 4: doors.
+//! Regular files: read, replaced at once or not at all, or added to. Floor 4: doors.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// Opens a file to be read, if it has an end and can be read twice: a device or a pipe may not.
+pub fn regular(path: &Path) -> io::Result<File> {
+    let kind = path.metadata()?;
+    if kind.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !kind.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    File::open(path)
+}
+
+/// When a file was last changed, since the Unix epoch; `None` if the system does not tell.
+pub fn changed(there: &Metadata) -> Option<Duration> {
+    let at = there.modified().ok()?;
+    at.duration_since(SystemTime::UNIX_EPOCH).ok()
+}
 
 /// The file beside another that has this ending.
 pub fn path_with(path: &Path, ending: &str) -> PathBuf {
