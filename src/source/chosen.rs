@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::draft::Draft;
 use super::lines::{Lines, RawLine};
 use super::rules::Rules;
-use super::{Format, Input, Spec, hash, makes_result, read};
+use super::{Format, Input, Spec, makes_result, read};
 use crate::error::Problem;
 use crate::file::regular;
 use crate::job::{BadLine, Job, Place};
@@ -112,14 +112,7 @@ fn found<'a>(
                 body_file,
             },
         ),
-        Err(fault) => Found::Bad(BadLine {
-            place,
-            column: fault.column,
-            what: fault.what,
-            mend: fault.mend,
-            id,
-            hash: hash::of_line(raw.bytes),
-        }),
+        Err(fault) => Found::Bad(fault.of_line(place, id, raw.bytes)),
     }
 }
 

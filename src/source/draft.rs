@@ -6,7 +6,8 @@ use bytes::Bytes;
 use http::Method;
 use serde_json::value::RawValue;
 
-use crate::job::Headers;
+use super::hash;
+use crate::job::{BadLine, Headers, Place};
 
 /// What is wrong with a line.
 #[derive(Debug)]
@@ -23,6 +24,18 @@ impl Fault {
             column,
             what: what.into(),
             mend: mend.into(),
+        }
+    }
+
+    /// The line that it is a fault of.
+    pub(super) fn of_line(self, place: Place, id: Option<Box<str>>, line: &[u8]) -> BadLine {
+        BadLine {
+            place,
+            column: self.column,
+            what: self.what,
+            mend: self.mend,
+            id,
+            hash: hash::of_line(line),
         }
     }
 }

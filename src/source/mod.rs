@@ -233,14 +233,9 @@ impl Source {
                     None => Ok(job),
                 }
             });
-        Some(Ok(Some(job.map_err(|fault| BadLine {
-            place,
-            column: fault.column,
-            what: fault.what,
-            mend: fault.mend,
-            id,
-            hash: hash::of_line(raw.bytes),
-        }))))
+        Some(Ok(Some(
+            job.map_err(|fault| fault.of_line(place, id, raw.bytes)),
+        )))
     }
 
     fn count(&mut self, line: Result<Job, BadLine>) -> Result<Result<Job, BadLine>, Problem> {
