@@ -56,15 +56,18 @@ impl Name {
         }
     }
 
-    /// Of a result.
-    pub(super) fn of_row(row: &Row, status: Status) -> Result<Self, &'static str> {
+    /// Of a result, with what it says.
+    pub(super) fn of_row(row: &Row) -> Result<(Self, Status), String> {
+        let word = row.status.as_deref().ok_or("missing field `status`")?;
+        let status = Status::of(word).ok_or_else(|| format!("unknown status {word:?}"))?;
         let job = row.hash()?;
-        match (&row.id, status) {
-            (Some(id), Status::Ok | Status::Failed) => Ok(Self::Id(hash(id), job)),
-            (_, Status::Ok | Status::Failed | Status::Invalid) => job
-                .map(Self::Job)
-                .ok_or("it names no job: no `id`, no `job`"),
-        }
+        let name = match (&row.id, status) {
+            (Some(id), Status::Ok | Status::Failed) => Self::Id(hash(id), job),
+            (_, Status::Ok | Status::Failed | Status::Invalid) => {
+                Self::Job(job.ok_or("it names no job: no `id`, no `job`")?)
+            }
+        };
+        Ok((name, status))
     }
 }
 

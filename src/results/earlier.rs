@@ -6,10 +6,9 @@ use std::path::Path;
 
 use super::done::{Done, Name};
 use super::row::{Names, Row};
-use super::{LineEnd, Lines, Needs, unreadable};
+use super::{LineEnd, Lines, Needs, no_result, unreadable};
 use crate::error::{Exit, Problem, to_write};
 use crate::file::{self, path_with};
-use crate::outcome::Status;
 use crate::proof::Event;
 use crate::units::Tick;
 
@@ -86,7 +85,9 @@ pub fn look(path: &Path, needs: &Needs, since: Tick, damage: Damage) -> Result<E
                 earlier.bad.push((raw.offset, length + 1));
             }
             (Err(why), LineEnd::Newline, Damage::Refuse) => {
-                return Err(damaged(&shown, raw.number, &why));
+                let what = format!("{}; nothing was changed", no_result(&why));
+                let place = format!("{shown}:{}", raw.number);
+                return Err(Problem::usage(what, mend(raw.number)).at(place));
             }
         }
     }
@@ -99,15 +100,12 @@ pub fn look(path: &Path, needs: &Needs, since: Tick, damage: Damage) -> Result<E
     Ok(earlier)
 }
 
-fn damaged(shown: &str, line: u64, why: &str) -> Problem {
-    let why = why.split(" at line ").next().unwrap_or_default();
-    let mend = if line == 1 {
+fn mend(line: u64) -> &'static str {
+    if line == 1 {
         "if this is no file of results, name another with -o; else restore it, or say --repair"
     } else {
         "restore the file; or say --repair, which sets such lines aside in FILE.bad and runs their jobs again"
-    };
-    Problem::usage(format!("is no result: {why}; nothing was changed"), mend)
-        .at(format!("{shown}:{line}"))
+    }
 }
 
 impl Earlier {
@@ -119,9 +117,7 @@ impl Earlier {
         since: Tick,
         names: &mut Names,
     ) -> Result<(), String> {
-        let word = row.status.as_deref().ok_or("missing field `status`")?;
-        let status = Status::of(word).ok_or_else(|| format!("unknown status {word:?}"))?;
-        let name = Name::of_row(row, status)?;
+        let (name, status) = Name::of_row(row)?;
         row.tries()
             .iter()
             .try_for_each(super::row::Made::is_in_order)?;
@@ -148,11 +144,6 @@ impl Earlier {
             }
         }
         Ok(())
-    }
-
-    /// Whether [`Earlier::mend`] has anything to do.
-    pub fn is_whole(&self) -> bool {
-        self.tail == Tail::Whole && self.bad.is_empty()
     }
 
     /// How many lines are set aside.
@@ -219,9 +210,7 @@ pub fn first_unclaimed(path: &Path, done: &mut Done) -> Option<u64> {
         let Ok(row) = serde_json::from_slice::<Row>(raw.bytes) else {
             continue;
         };
-        let name = row.status.as_deref().and_then(Status::of);
-        let name = name.and_then(|status| Name::of_row(&row, status).ok());
-        if name.is_some_and(|name| done.has_left(name)) {
+        if Name::of_row(&row).is_ok_and(|(name, _)| done.has_left(name)) {
             return Some(raw.number);
         }
     }

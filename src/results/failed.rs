@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::done::Name;
-use super::row::{Names, Row};
-use super::{LineEnd, Lines, unreadable};
+use super::row::{Names, Row, once};
+use super::{LineEnd, Lines, no_result, unreadable};
 use crate::error::Problem;
 use crate::file::regular;
 use crate::job::{History, Job, JobHash};
@@ -78,9 +78,8 @@ pub fn failed(path: &Path, with_url: impl Fn(Option<&str>) -> bool) -> Result<Fa
 }
 
 fn damaged(shown: &str, line: u64, why: &str) -> Problem {
-    let why = why.split(" at line ").next().unwrap_or_default();
     let mend = "name a file that `shaper run -o` has written, or restore this one";
-    Problem::usage(format!("is no result: {why}"), mend).at(format!("{shown}:{line}"))
+    Problem::usage(no_result(why), mend).at(format!("{shown}:{line}"))
 }
 
 /// Those that failed so far, by name. See [`super::Done`].
@@ -116,9 +115,7 @@ impl Seen {
         with_url: &impl Fn(Option<&str>) -> bool,
     ) -> Result<Self, String> {
         let row: Row = serde_json::from_slice(line).map_err(|why| why.to_string())?;
-        let word = row.status.as_deref().ok_or("missing field `status`")?;
-        let status = Status::of(word).ok_or_else(|| format!("unknown status {word:?}"))?;
-        let name = Name::of_row(&row, status)?;
+        let (name, status) = Name::of_row(&row)?;
         let url = || with_url(row.file.as_deref()).then(|| url(line)).flatten();
         let failed = match status {
             Status::Failed => Some(FailedJob {
@@ -169,15 +166,6 @@ impl Seen {
 fn url(line: &[u8]) -> Option<Box<str>> {
     let went: Went = serde_json::from_slice(line).ok()?;
     went.url.as_deref().map(Box::from)
-}
-
-fn once(name: &str, names: &mut Names) -> Arc<str> {
-    if let Some(known) = names.get(name) {
-        return Arc::clone(known);
-    }
-    let name: Arc<str> = name.into();
-    names.insert(Arc::clone(&name));
-    name
 }
 
 #[cfg(test)]

@@ -113,6 +113,12 @@ impl Lines {
     }
 }
 
+/// What is wrong with a line, in the words of its reader without its place.
+fn no_result(why: &str) -> String {
+    let why = why.split(" at line ").next().unwrap_or_default();
+    format!("is no result: {why}")
+}
+
 fn unreadable(path: &Path, why: &io::Error) -> Problem {
     let mend = "name a file that `shaper run -o` has written";
     Problem::usage(format!("cannot be read: {why}"), mend).at(path.display().to_string())

@@ -12,8 +12,18 @@ use crate::outcome::{Spent, UnitsSpent};
 use crate::proof::Event;
 use crate::units::Tick;
 
-/// Each value of a key once.
+/// Names that stand in many lines, each once.
 pub(super) type Names = HashSet<Arc<str>>;
+
+/// The one copy of a name.
+pub(super) fn once(name: &str, names: &mut Names) -> Arc<str> {
+    if let Some(known) = names.get(name) {
+        return Arc::clone(known);
+    }
+    let name: Arc<str> = name.into();
+    names.insert(Arc::clone(&name));
+    name
+}
 
 /// What is read of a line; fields that are not named here are passed over.
 #[derive(Deserialize)]
@@ -105,12 +115,7 @@ impl Row<'_> {
         let value = value.ok_or_else(|| {
             format!("does not tell its {key}, for which a limit is kept apart (`per`)")
         })?;
-        if let Some(name) = names.get(&**value) {
-            return Ok(Arc::clone(name));
-        }
-        let name: Arc<str> = value.as_ref().into();
-        names.insert(Arc::clone(&name));
-        Ok(name)
+        Ok(once(value, names))
     }
 
     /// The units of a try: its own; those of its job, if that had only this one.

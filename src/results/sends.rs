@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::row::{Names, Row};
-use super::{LineEnd, Lines, Needs, unreadable};
+use super::{LineEnd, Lines, Needs, no_result, unreadable};
 use crate::error::Problem;
 use crate::file::regular;
 use crate::proof::Event;
@@ -57,14 +57,13 @@ pub fn read(path: &Path, needs: &Needs) -> Result<Sends, Problem> {
 
 fn damaged(shown: &str, line: u64, why: &serde_json::Error) -> Problem {
     let column = why.column().max(1);
-    let why = why.to_string();
-    let why = why.split(" at line ").next().unwrap_or_default();
+    let what = no_result(&why.to_string());
     let mend = if line == 1 {
         "name a file that `shaper run -o` has written"
     } else {
         "the lines before it are whole: keep those in a file of their own"
     };
-    Problem::usage(format!("is no result: {why}"), mend).at(format!("{shown}:{line}:{column}"))
+    Problem::usage(what, mend).at(format!("{shown}:{line}:{column}"))
 }
 
 impl Row<'_> {
