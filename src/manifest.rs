@@ -258,10 +258,7 @@ impl Manifest {
             started_us: self.started_us,
             last_us,
             sends: self.ended.as_ref().map(|ended| ended.sends),
-            cut_off: match &self.ended {
-                Some(ended) => Some(ended.cut_off),
-                None => self.concurrency,
-            },
+            cut_off: self.own_cut_off(),
             unrecorded: self
                 .ended
                 .as_ref()
@@ -282,10 +279,14 @@ impl Manifest {
 
     /// The most tries of all its runs that may have been sent and are in no line; `None` if nobody knows.
     pub fn cut_off(&self) -> Option<u64> {
-        let own = self.ended.as_ref();
-        let own = own.map_or(self.concurrency, |ended| Some(ended.cut_off));
         let earlier = self.earlier.iter().map(|run| run.cut_off);
-        earlier.chain([own]).sum()
+        earlier.chain([self.own_cut_off()]).sum()
+    }
+
+    /// One that was killed may have had as many in flight as it had slots.
+    fn own_cut_off(&self) -> Option<u64> {
+        let ended = self.ended.as_ref();
+        ended.map_or(self.concurrency, |ended| Some(ended.cut_off))
     }
 
     /// What all its runs have sent and no line tells of, as far as it is known. `keys` are those that it is

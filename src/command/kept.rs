@@ -28,14 +28,14 @@ pub(super) struct Kept {
 
 /// Refuses what [`Kept::open`] would replace and should not.
 pub(super) fn check(sink: &SinkSpec) -> Result<(), Problem> {
-    match (&sink.target, sink.existing) {
+    let Target::File(path) = &sink.target else {
+        return Ok(());
+    };
+    match sink.existing {
+        Existing::Refuse if path.is_file() || !path.exists() => manifest::check(path),
         // What is gone on with is read there.
-        (Target::File(path), Existing::Refuse | Existing::Continue)
-            if !path.exists() || (path.is_file() && sink.existing == Existing::Refuse) =>
-        {
-            manifest::check(path)
-        }
-        (Target::File(_) | Target::Stdout | Target::Nowhere, _) => Ok(()),
+        Existing::Continue if !path.exists() => manifest::check(path),
+        Existing::Refuse | Existing::Continue | Existing::Overwrite => Ok(()),
     }
 }
 
