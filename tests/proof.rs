@@ -9,7 +9,7 @@ use std::time::Duration;
 use http::StatusCode;
 use proptest::prelude::*;
 use shaper::drive::simulated::{self, Seen, Simulation};
-use shaper::engine::{Broken, Grant, Rules, Seam};
+use shaper::engine::{Grant, Rules, Seam};
 use shaper::job::{Job, Keys, Origin, Place, Target, Units, UnitsFrom};
 use shaper::limit::{Leaves, Setting, Since, Spec};
 use shaper::outcome::{Failure, FailureKind, Reached, Reply, Try, Usage};
@@ -219,19 +219,9 @@ proptest! {
         let setting = Setting { epoch: began.since(Tick::ZERO), ..Setting::VIRTUAL };
         let reach = limits.iter().map(|limit| limit.reach(&setting)).max().unwrap();
         let zero = began.before(reach);
-        let moved = |at: Tick| Tick(at.0.saturating_sub(zero.0));
-        let (inside, older): (Vec<_>, Vec<_>) = told.iter().partition(|event| event.answered >= zero);
-        let seam = Seam {
-            before: began.since(zero),
-            sends: inside.into_iter().map(|event| Event {
-                granted: moved(event.granted),
-                sent: moved(event.sent),
-                answered: moved(event.answered),
-                ..event.clone()
-            }).collect(),
-            since: if older.is_empty() { Since::First } else { Since::Later },
-            broken: vec![Broken { at: moved(killed), flights: 20 }],
-        };
+        let (inside, older): (Vec<_>, Vec<_>) = told.iter().cloned().partition(|event| event.answered >= zero);
+        let since = if older.is_empty() { Since::First } else { Since::Later };
+        let seam = Seam::between(zero, began, inside, since, [(killed, Some(20))]);
         let done: BTreeSet<u64> = recorded.iter().map(|(line, ..)| *line).collect();
         let left = lines(&jobs).into_iter().filter(|(_, job)| !done.contains(&job.as_ref().unwrap().place.line));
         let left = left.map(|(_, job)| (Tick::ZERO, job)).collect();

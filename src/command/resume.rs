@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use super::args::RunArgs;
 use crate::clock::Clock;
-use crate::engine::{Broken, Seam};
+use crate::engine::Seam;
 use crate::error::Problem;
 use crate::file::changed;
 use crate::limit::{Setting, Since, Spec, keys_of};
 use crate::manifest::{self, Before};
 use crate::outcome::Status;
-use crate::proof::Event;
 use crate::results::{self, Damage, Earlier, Needs, Tail};
 use crate::sink::{self, SIGN_OF_LIFE, SinkSpec, Target};
 use crate::source::{self, Failed, Foreign, Resume};
@@ -87,16 +86,13 @@ pub(super) fn open(
     // Results without a word about their run. It would have said what it is before it sent anything.
     let untold = before.is_empty() && !earlier.done.is_empty();
     let untold = untold.then_some((last, slots));
-    let seam = Seam {
-        before: epoch.since(zero),
-        sends: sends(&mut earlier, zero, epoch),
-        since: if earlier.older > 0 {
-            Since::Later
-        } else {
-            Since::First
-        },
-        broken: broken(told.chain(untold), zero, epoch),
+    let since = if earlier.older > 0 {
+        Since::Later
+    } else {
+        Since::First
     };
+    let sends = std::mem::take(&mut earlier.sends);
+    let seam = Seam::between(zero, epoch, sends, since, told.chain(untold));
     let resume = Resume {
         done: std::mem::take(&mut earlier.done),
         results: path.display().to_string(),
@@ -128,35 +124,6 @@ fn last_alive(file: &File) -> Tick {
     let changed = file.metadata().ok().as_ref().and_then(changed);
     let last = changed.map(|changed| changed + SIGN_OF_LIFE + LATE);
     last.map_or(Tick(u64::MAX), |last| Tick(nanos(last)))
-}
-
-/// The sends with moments since `zero`. A clock that was set back makes them none later than now.
-fn sends(earlier: &mut Earlier, zero: Tick, now: Tick) -> Vec<Event> {
-    let inside = |at: Tick| Tick(at.min(now).0.saturating_sub(zero.0));
-    let sends = std::mem::take(&mut earlier.sends).into_iter();
-    sends
-        .map(|send| Event {
-            granted: inside(send.granted),
-            sent: inside(send.sent),
-            answered: inside(send.answered),
-            ..send
-        })
-        .collect()
-}
-
-/// What runs that were cut off may have sent and no line tells of.
-fn broken(
-    cut_off: impl Iterator<Item = (Tick, Option<u64>)>,
-    zero: Tick,
-    now: Tick,
-) -> Vec<Broken> {
-    let counting = cut_off.filter(|&(at, flights)| at >= zero && flights != Some(0));
-    counting
-        .map(|(at, flights)| Broken {
-            at: Tick(at.min(now).0 - zero.0),
-            flights: flights.unwrap_or(u64::MAX),
-        })
-        .collect()
 }
 
 impl Resumed {

@@ -44,7 +44,7 @@ use order::InOrder;
 use paid::Paid;
 pub use rules::{Arrivals, Order, Oversize, Refund, Rules};
 use schedule::Schedule;
-pub use seam::{Broken, Seam};
+pub use seam::Seam;
 pub use talk::{Action, End, Event, Grant, Signal, Ticket};
 
 use crate::error::Problem;

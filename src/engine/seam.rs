@@ -15,22 +15,56 @@ use crate::units::{Cost, Tick};
 #[derive(Debug, Clone, Default)]
 pub struct Seam {
     /// Moments here count from so long before the start of the run; none is after it.
-    pub before: Duration,
+    before: Duration,
     /// Every try that a limit may still count.
-    pub sends: Vec<Event>,
+    sends: Vec<Event>,
     /// Whether there were more before those.
-    pub since: Since,
+    since: Since,
     /// What no result tells of.
-    pub broken: Vec<Broken>,
+    broken: Vec<Broken>,
 }
 
 /// A run that was broken off: what it had in flight may have been sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Broken {
+struct Broken {
     /// The last moment at which it may have sent.
-    pub at: Tick,
+    at: Tick,
     /// The most tries that it may have had in flight.
-    pub flights: u64,
+    flights: u64,
+}
+
+impl Seam {
+    /// What counts of the past of a run that begins at `now`, since `zero`: all moments since the Unix epoch. Of
+    /// the sends those before `zero` are left out by the caller, who tells whether there were any; of runs that
+    /// were cut off each is told with its last moment, and what it had in flight (`None`: any number).
+    pub fn between(
+        zero: Tick,
+        now: Tick,
+        sends: impl IntoIterator<Item = Event>,
+        since: Since,
+        cut_off: impl IntoIterator<Item = (Tick, Option<u64>)>,
+    ) -> Self {
+        // A clock that was set back makes no moment later than now.
+        let inside = |at: Tick| Tick(at.min(now).0.saturating_sub(zero.0));
+        let sends = sends.into_iter().map(|send| Event {
+            granted: inside(send.granted),
+            sent: inside(send.sent),
+            answered: inside(send.answered),
+            ..send
+        });
+        let broken = cut_off.into_iter();
+        let broken = broken.filter(|&(at, flights)| at >= zero && flights != Some(0));
+        let broken = broken.map(|(at, flights)| Broken {
+            at: inside(at),
+            flights: flights.unwrap_or(u64::MAX),
+        });
+        Self {
+            before: now.since(zero),
+            sends: sends.collect(),
+            since,
+            broken: broken.collect(),
+        }
+    }
 }
 
 /// The past of one rule, for each value of its key.
