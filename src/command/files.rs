@@ -10,7 +10,7 @@ use crate::manifest;
 /// That each file has one role, and that the report has a place.
 pub(super) fn check(jobs: &[PathBuf], output: &OutputArgs) -> Result<(), Problem> {
     let results = output.output.as_deref();
-    let report = output.report_file.as_deref();
+    let report = output.show.report_file.as_deref();
     let beside = results.map(manifest::path_of);
     for job in jobs {
         if results.is_some_and(|results| same(job, results)) {

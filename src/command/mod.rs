@@ -12,11 +12,12 @@ mod origin;
 mod report;
 mod resume;
 mod run;
+mod show;
 mod values;
 mod verify;
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::panic;
 use std::sync::mpsc;
 use std::thread;
@@ -26,7 +27,6 @@ use clap::error::{ContextKind, ContextValue};
 
 use crate::error::{Exit, Problem};
 use args::{Cli, Command};
-use values::ColorWhen;
 
 /// Runs the program: reads the command line, does what it says, and tells how it ended.
 pub fn main(line: impl IntoIterator<Item = OsString>) -> Exit {
@@ -136,20 +136,5 @@ fn unwritten(why: &io::Error) -> Problem {
             format!("stdout: {why}"),
             "make room there, or write to another place",
         ),
-    }
-}
-
-impl ColorWhen {
-    /// Whether to colour what goes to stderr. See <https://no-color.org>.
-    fn on_stderr(self) -> bool {
-        match self {
-            Self::Always => true,
-            Self::Never => false,
-            Self::Auto => {
-                let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-                let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-                io::stderr().is_terminal() && !set("NO_COLOR") && !dumb
-            }
-        }
     }
 }

@@ -16,8 +16,8 @@ use tokio::sync::mpsc;
 
 use super::args::{OutputArgs, RunArgs};
 use super::kept::{self, Kept};
-use super::values::{Bound, ProgressKind, ReportForm};
-use super::{files, print, resume, say, tell};
+use super::values::{Bound, ProgressKind};
+use super::{files, resume, say, show, tell};
 use crate::client::{self, Client, ClientSpec, Ends, Room, Via};
 use crate::clock::Clock;
 use crate::drive::live::{Live, Notes, SLACK};
@@ -28,8 +28,7 @@ use crate::metrics::littles::Setup;
 use crate::metrics::{Owner, Summary};
 use crate::mock::{self, Mock};
 use crate::progress::{Mode, Progress};
-use crate::report::text::{Glyphs, Paint};
-use crate::report::{Facts, Report, folded, json, text};
+use crate::report::{Facts, Report, folded};
 use crate::retry::Policy;
 use crate::signals::Ears;
 use crate::sink::{Existing, Form, Inputs, SinkSpec, Target, Tell};
@@ -117,7 +116,7 @@ pub(super) fn run(
         End::SinkLost(_) => Ok(()),
         End::InputLost(_) | End::Finished | End::Signalled(_) => kept.close(&told),
     };
-    let reported = report(&args.output, &told);
+    let reported = show::of_run(&args.output, &told);
     match &end {
         End::InputLost(problem) | End::SinkLost(problem) => tell(problem),
         End::Finished | End::Signalled(_) => {}
@@ -184,7 +183,12 @@ fn sink_spec(args: &RunArgs, clock: &Clock, limits: &[Spec]) -> Result<SinkSpec,
         None if io::stdout().is_terminal() || stdout_is_null() => Target::Nowhere,
         None => Target::Stdout,
     };
-    let report_on_stdout = args.output.report_file.as_deref().is_some_and(is_stdout);
+    let report_on_stdout = args
+        .output
+        .show
+        .report_file
+        .as_deref()
+        .is_some_and(is_stdout);
     if report_on_stdout && !matches!(target, Target::File(_)) {
         return Err(Problem::usage(
             "the report goes to stdout and the results have no file",
@@ -449,41 +453,4 @@ fn exit_of(signal: Signal) -> Exit {
         Signal::Interrupt => Exit::Interrupted,
         Signal::Terminate => Exit::Terminated,
     }
-}
-
-fn report(output: &OutputArgs, report: &Report) -> Result<(), Problem> {
-    let silent = output.quiet && output.report_file.is_none();
-    let colour = output.report_file.is_none() && output.color.on_stderr();
-    let page = match output.report {
-        ReportForm::None => return Ok(()),
-        ReportForm::Text if silent => return Ok(()),
-        ReportForm::Text => {
-            let glyphs = if output.ascii {
-                Glyphs::Ascii
-            } else {
-                Glyphs::Unicode
-            };
-            text::text(
-                report,
-                glyphs,
-                if colour { Paint::Colour } else { Paint::Plain },
-            )
-        }
-        ReportForm::Json => format!("{}\n", json::json(report)),
-    };
-    match &output.report_file {
-        None if output.report == ReportForm::Text => say(&format!("\n{}", page.trim_end())),
-        None => say(page.trim_end()),
-        Some(path) if path.as_os_str() == "-" => print(&page)?,
-        Some(path) => fs::write(path, page).map_err(|why| {
-            let place = path.display().to_string();
-            Problem::new(
-                Exit::Unwritten,
-                format!("the report cannot be written: {why}"),
-                "name another --report-file",
-            )
-            .at(place)
-        })?,
-    }
-    Ok(())
 }

@@ -1,0 +1,104 @@
+//! The command line as it is typed: one file a command. Floor 6: front.
+
+mod compare;
+mod mock;
+mod report;
+mod run;
+mod show;
+mod verify;
+
+use clap::{Args, Parser, Subcommand};
+
+pub(super) use compare::CompareArgs;
+pub(super) use mock::MockArgs;
+pub(super) use report::ReportArgs;
+pub(super) use run::{LimitArgs, OutputArgs, RunArgs};
+pub(super) use show::ShowArgs;
+pub(super) use verify::VerifyArgs;
+
+/// Run a file of HTTP requests as fast as the API's rules allow, and no faster; lose none; and say what
+/// limited the run.
+#[derive(Debug, Parser)]
+#[command(
+    name = "shaper",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    disable_help_subcommand = true
+)]
+pub(super) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Do the jobs under the limits, write one result per job, report
+    Run(Box<RunArgs>),
+    /// The same 1000 jobs under several disciplines, side by side; virtual time, nothing is sent
+    Compare(CompareArgs),
+    /// Prove from the recorded send times that no limit was exceeded
+    Verify(Box<VerifyArgs>),
+    /// Copy the lines of the jobs that failed out of the job files, to run them again
+    Report(ReportArgs),
+    /// Serve the modelled API over HTTP
+    Mock(MockArgs),
+    /// Say how a command is used, or (help limits) which limit suits which server
+    Help(HelpArgs),
+}
+
+/// `shaper help`.
+#[derive(Debug, Args)]
+pub(super) struct HelpArgs {
+    /// A command, or limits
+    #[arg(value_name = "TOPIC")]
+    pub(super) topic: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn impossible_values_name_the_flag_and_the_range() {
+        for (line, range) in [
+            ("--qps 0", "above zero"),
+            ("--qps -1/s", "above zero"),
+            ("--qps NaN", "above zero"),
+            ("--qps inf", "above zero"),
+            ("-c 0", "from 1"),
+            ("-c -1", "from 1"),
+            ("--tpm 0", "from 1"),
+            ("--qps 1 --burst 0", "from 1"),
+            ("--window 100/0s", "above zero"),
+            ("--window 0/1s", "above zero"),
+            ("--max-attempts 0", "from 1"),
+            ("--retries -1", "0..=65535"),
+            ("--seed -1", "invalid digit"),
+            ("--backoff 2s..1s", "MIN 2.00 s is above MAX 1.00 s"),
+            ("--timeout 0", "above 0s"),
+            ("--timeout -1s", "write a time"),
+            ("--timeout nan", "write a time"),
+        ] {
+            let words = ["shaper", "run"].into_iter().chain(line.split(' '));
+            let message = Cli::try_parse_from(words).unwrap_err().to_string();
+            let (flag, value) = line.rsplit_once(' ').unwrap();
+            let flag = flag.rsplit(' ').next().unwrap();
+            let long = if flag == "-c" { "--concurrency" } else { flag };
+            assert!(
+                message.contains(long) && message.contains(&format!("'{value}'")),
+                "{line}: {message}"
+            );
+            assert!(message.contains(range), "{line}: {message}");
+        }
+    }
+}

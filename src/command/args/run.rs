@@ -1,0 +1,340 @@
+//! The options of `shaper run`. Floor 6: front.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::{BoolishValueParser, TypedValueParser};
+use clap::{ArgAction, Args};
+use http::{HeaderName, HeaderValue, Method, header};
+use url::Url;
+
+use super::super::values::{
+    Bound, Burst, ProgressKind, Value, attempts, base_url, burst, bytes, count, count_or_none,
+    header_line, order, rate_or_none, span, window,
+};
+use super::ShowArgs;
+use crate::engine::{Arrivals, Order, Oversize, Refund};
+use crate::error::Problem;
+use crate::estimate::Estimator;
+use crate::job::Headers;
+use crate::limit::{KeyBy, Spec};
+use crate::model::ModelSpec;
+use crate::retry::{Backoff, Jitter, RetryUnsafe};
+use crate::sink::{Fsync, Keep};
+use crate::source::Format;
+use crate::units::{Cost, Rate, Secret, parse_duration};
+use crate::usage::UsageAt;
+
+/// `shaper run`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  shaper run jobs.jsonl --concurrency 20 --qps 10 -o results.jsonl
+  cat urls.txt | shaper run --rpm 600 > results.jsonl
+
+Exit codes: 0 all ok, 1 some failed or invalid, 2 flags or input unusable, 3 results not written,
+130 interrupted, 143 terminated, 141 stdout closed.")]
+pub(in crate::command) struct RunArgs {
+    /// Files of jobs (JSON lines, or a list of URLs); `-`, or nothing while stdin is not a terminal, is stdin
+    #[arg(value_name = "JOBS")]
+    pub(in crate::command) jobs: Vec<PathBuf>,
+
+    /// The limits.
+    #[command(flatten)]
+    pub(in crate::command) limits: LimitArgs,
+    /// How jobs wait for them.
+    #[command(flatten)]
+    pub(in crate::command) waiting: WaitingArgs,
+    /// What jobs cost of limits on units.
+    #[command(flatten)]
+    pub(in crate::command) units: UnitArgs,
+    /// Retry.
+    #[command(flatten)]
+    pub(in crate::command) retry: RetryArgs,
+    /// HTTP.
+    #[command(flatten)]
+    pub(in crate::command) http: HttpArgs,
+    /// Input.
+    #[command(flatten)]
+    pub(in crate::command) input: InputArgs,
+    /// Results and report.
+    #[command(flatten)]
+    pub(in crate::command) output: OutputArgs,
+    /// Resume.
+    #[command(flatten)]
+    pub(in crate::command) resume: ResumeArgs,
+}
+
+/// What limits the run.
+#[derive(Debug, Args)]
+#[command(
+    next_help_heading = "Limits (all hold at once; RATE is N/DUR: 10, 10/s, 600/m, 600rpm, 0.5/s, 100/250ms; none is no limit)"
+)]
+pub(in crate::command) struct LimitArgs {
+    /// Slots: requests in flight
+    #[arg(short, long, value_name = "N|none", default_value = "10", allow_hyphen_values = true, value_parser = count_or_none)]
+    pub(in crate::command) concurrency: Bound<Cost>,
+    /// Requests per time, a token bucket
+    #[arg(long, alias = "rate", value_name = "RATE", allow_hyphen_values = true, value_parser = rate_or_none)]
+    pub(in crate::command) qps: Option<Bound<Rate>>,
+    /// Requests per minute, a token bucket; with --qps both hold
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count_or_none)]
+    pub(in crate::command) rpm: Option<Bound<Cost>>,
+    /// Capacity and start level of --qps and --rpm; a time (4s) is that time's worth; 1 is smooth
+    #[arg(long, value_name = "N|DUR", allow_hyphen_values = true, value_parser = burst)]
+    pub(in crate::command) burst: Option<Burst>,
+    /// Units (LLM tokens) per minute; a job says its own or is estimated
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count_or_none)]
+    pub(in crate::command) tpm: Option<Bound<Cost>>,
+    /// Units per second
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count_or_none)]
+    pub(in crate::command) tps: Option<Bound<Cost>>,
+    /// Capacity and start level of --tpm and --tps; default one minute's (second's) worth
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
+    pub(in crate::command) token_burst: Option<Cost>,
+    /// At most N sends in ANY window of DUR; repeatable
+    #[arg(long, alias = "sliding-window", value_name = "N/DUR", allow_hyphen_values = true, value_parser = window)]
+    pub(in crate::command) window: Vec<Rate>,
+    /// Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR
+    /// [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR]
+    /// [per=KEY] [at=send|reply] [name=WORD]"; see `shaper help limits`
+    #[arg(long, value_name = "SPEC", allow_hyphen_values = true)]
+    pub(in crate::command) limit: Vec<Spec>,
+    /// Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)
+    #[arg(long, value_name = "KEY")]
+    pub(in crate::command) per: Option<KeyBy>,
+}
+
+/// How jobs wait.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Waiting")]
+pub(in crate::command) struct WaitingArgs {
+    /// Slots of each origin (scheme, host and port), besides --concurrency
+    #[arg(long, value_name = "N|none", allow_hyphen_values = true, value_parser = count_or_none)]
+    pub(in crate::command) per_host: Option<Bound<Cost>>,
+    /// A job that would wait longer than this fails, kind `queue_timeout`; 0s is now or never
+    #[arg(long, alias = "max-wait", value_name = "DUR", allow_hyphen_values = true, value_parser = parse_duration)]
+    pub(in crate::command) queue_timeout: Option<Duration>,
+    /// Room that windows keep for the jitter on the way; default: measured, at least 5 ms, at most 1 % of
+    /// the period; 0 is none
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_duration)]
+    pub(in crate::command) guard: Option<Duration>,
+    /// When jobs are due: closed (as slots and limits allow), once (all at the start)
+    #[arg(long, value_name = "WHEN", default_value = "closed")]
+    pub(in crate::command) arrivals: Arrivals,
+    /// Most jobs held at once: waiting, resting, in flight, unwritten
+    #[arg(long, value_name = "N", default_value = "10000", allow_hyphen_values = true, value_parser = count)]
+    pub(in crate::command) lookahead: Cost,
+}
+
+/// What jobs cost of limits on units.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Units (LLM tokens; under --tpm, --tps and --limit with tokens)")]
+pub(in crate::command) struct UnitArgs {
+    /// How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output);
+    /// o200k, cl100k, openai in a build with the feature bpe
+    #[arg(long, value_name = "HOW", default_value = "chars")]
+    pub(in crate::command) estimate: Estimator,
+    /// Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves
+    #[arg(long, value_name = "POINTER")]
+    pub(in crate::command) usage: Option<UsageAt>,
+    /// What was reserved and not used: unused (it is given back), never
+    #[arg(long, value_name = "WHICH", default_value = "unused")]
+    pub(in crate::command) refund: Refund,
+    /// A job that costs more than a limit ever holds: fail, wait (until the limit is full; it owes the rest)
+    #[arg(long, value_name = "WHAT", default_value = "fail")]
+    pub(in crate::command) oversize: Oversize,
+}
+
+/// When a try is repeated.
+#[derive(Debug, Args)]
+#[command(
+    next_help_heading = "Retry (408 425 429 500 502 503 504 529, connect, timeout, reset, incomplete body)"
+)]
+pub(in crate::command) struct RetryArgs {
+    /// Tries of a job, 1 is no retry; --retries N is one more
+    #[arg(long, value_name = "N", default_value = "5", allow_hyphen_values = true, value_parser = attempts)]
+    pub(in crate::command) max_attempts: u32,
+    /// The same as --max-attempts N+1
+    #[arg(
+        long,
+        value_name = "N",
+        hide = true,
+        allow_hyphen_values = true,
+        conflicts_with = "max_attempts"
+    )]
+    pub(in crate::command) retries: Option<u16>,
+    /// The rest before the k-th retry is MIN x 2^(k-1), at most MAX; a server's Retry-After is a floor
+    #[arg(
+        long,
+        value_name = "MIN..MAX",
+        default_value = "500ms..30s",
+        allow_hyphen_values = true
+    )]
+    pub(in crate::command) backoff: Backoff,
+    /// How rests are spread: full, equal, decorrelated, none
+    #[arg(long, value_name = "KIND", default_value = "full")]
+    pub(in crate::command) jitter: Jitter,
+    /// Seed of the jitter; default: a new one for each run
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(in crate::command) seed: Option<u64>,
+    /// Repeat a try that was sent and got no status line: never, idempotent, always
+    #[arg(long, value_name = "WHICH", default_value = "idempotent")]
+    pub(in crate::command) retry_unsafe: RetryUnsafe,
+    /// The longest a try may take, from its grant to the last byte; queueing never counts
+    #[arg(long, value_name = "DUR", default_value = "30s", allow_hyphen_values = true, value_parser = span)]
+    pub(in crate::command) timeout: Duration,
+    /// The longest that connecting may take: within it nothing was sent, so every job may try again
+    #[arg(long, value_name = "DUR", default_value = "10s", allow_hyphen_values = true, value_parser = span)]
+    pub(in crate::command) connect_timeout: Duration,
+    /// The longest gap between bytes of an answer
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = span)]
+    pub(in crate::command) read_timeout: Option<Duration>,
+}
+
+/// What is sent.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "HTTP")]
+pub(in crate::command) struct HttpArgs {
+    /// A header for every job; a job's own wins
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header_line)]
+    pub(in crate::command) header: Vec<(HeaderName, Value)>,
+    /// Send `authorization: Bearer` with the value of this environment variable
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::command) bearer_env: Option<String>,
+    /// The method of jobs that name none
+    #[arg(short = 'X', long, value_name = "METHOD")]
+    pub(in crate::command) method: Option<Method>,
+    /// The body of jobs that have none
+    #[arg(long, value_name = "TEXT")]
+    pub(in crate::command) data: Option<String>,
+    /// What relative URLs are relative to
+    #[arg(long, value_name = "URL", value_parser = base_url)]
+    pub(in crate::command) base_url: Option<Url>,
+    /// The longest body that is taken
+    #[arg(long, value_name = "BYTES", default_value = "64MiB", allow_hyphen_values = true, value_parser = bytes)]
+    pub(in crate::command) max_body: u64,
+    /// Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …
+    #[arg(long, value_name = "SPEC", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub(in crate::command) mock: Option<ModelSpec>,
+}
+
+/// What is read.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(in crate::command) struct InputArgs {
+    /// jsonl or urls; default: by content
+    #[arg(long, value_name = "FORMAT")]
+    pub(in crate::command) format: Option<Format>,
+    /// Read only the first N jobs
+    #[arg(short = 'n', long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
+    pub(in crate::command) limit_jobs: Option<Cost>,
+    /// Check the whole input first; any bad line stops before the first send
+    #[arg(long)]
+    pub(in crate::command) strict: bool,
+    /// An input without jobs is no error
+    #[arg(long)]
+    pub(in crate::command) allow_empty: bool,
+}
+
+/// What becomes of results that are there.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line"
+)]
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Going on with the results of earlier runs")]
+pub(in crate::command) struct ResumeArgs {
+    /// Send only what has no result in the file of -o yet; without that file, begin
+    #[arg(long, requires = "output", conflicts_with = "overwrite")]
+    pub(in crate::command) resume: bool,
+    /// With --resume: jobs that failed are run again, and their later result counts
+    #[arg(long, requires = "resume")]
+    pub(in crate::command) retry_failed: bool,
+    /// With --resume: take results that belong to another input
+    #[arg(long, requires = "resume")]
+    pub(in crate::command) force_resume: bool,
+    /// With --resume: lines of the results that are damaged are set aside in FILE.bad, and their jobs run again
+    #[arg(long, requires = "resume")]
+    pub(in crate::command) repair: bool,
+}
+
+const TELLS: &str = "Progress and messages";
+
+/// What is written and shown.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Results")]
+pub(in crate::command) struct OutputArgs {
+    /// Results, one JSON line per job; default: stdout, if that is not a terminal
+    #[arg(short, long, value_name = "FILE|-")]
+    pub(in crate::command) output: Option<PathBuf>,
+    /// Replace a file of results
+    #[arg(long)]
+    pub(in crate::command) overwrite: bool,
+    /// When results have to be on the disk, not only in the file: never, end, or each DUR
+    #[arg(
+        long,
+        value_name = "never|end|DUR",
+        default_value = "end",
+        allow_hyphen_values = true
+    )]
+    pub(in crate::command) fsync: Fsync,
+    /// Results in the order of the input; one that waits for an older one keeps its slot
+    #[arg(long = "ordered", action = ArgAction::SetTrue, value_parser = BoolishValueParser::new().map(order))]
+    pub(in crate::command) order: Order,
+    /// After Ctrl-C or SIGTERM what is in flight may take so long; default: no limit but --timeout
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = span)]
+    pub(in crate::command) grace: Option<Duration>,
+    /// Bodies of answers in the results: keep, none
+    #[arg(long, value_name = "WHICH", default_value = "keep")]
+    pub(in crate::command) body: Keep,
+    /// Headers of answers in the results: keep, none
+    #[arg(long, value_name = "WHICH", default_value = "keep")]
+    pub(in crate::command) headers: Keep,
+    /// The report.
+    #[command(flatten)]
+    pub(in crate::command) show: ShowArgs,
+    /// Progress on stderr: auto, bar (a line that is redrawn), plain (a line each 10 s), none
+    #[arg(
+        long,
+        value_name = "KIND",
+        default_value = "auto",
+        hide_possible_values = true,
+        help_heading = TELLS
+    )]
+    pub(in crate::command) progress: ProgressKind,
+    /// Say more: every failed job
+    #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet", help_heading = TELLS)]
+    pub(in crate::command) verbose: u8,
+    /// Nothing on stderr but what ends the run
+    #[arg(short, long, help_heading = TELLS)]
+    pub(in crate::command) quiet: bool,
+}
+
+impl HttpArgs {
+    /// The headers of every job, with the bearer token of the environment.
+    pub(in crate::command) fn headers(&self) -> Result<Headers, Problem> {
+        let mut headers: Vec<_> = self
+            .header
+            .iter()
+            .map(|(name, value)| (name.clone(), value.0.clone()))
+            .collect();
+        if let Some(name) = &self.bearer_env {
+            let problem = |what: &str| {
+                Problem::usage(
+                    format!("--bearer-env {name}: {what}"),
+                    format!("export {name} with the token in it"),
+                )
+            };
+            let token = std::env::var(name).map_err(|_| problem("this variable is not set"))?;
+            let token = Secret::new(token.trim());
+            if token.reveal().is_empty() {
+                return Err(problem("this variable is empty"));
+            }
+            let bearer = HeaderValue::from_str(&format!("Bearer {}", token.reveal()));
+            let mut bearer = bearer.map_err(|_| problem("its value cannot stand in a header"))?;
+            bearer.set_sensitive(true);
+            headers.push((header::AUTHORIZATION, bearer));
+        }
+        Ok(Headers(headers))
+    }
+}

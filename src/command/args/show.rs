@@ -1,0 +1,35 @@
+//! How a report looks and where it goes, whatever it is about. Floor 6: front.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::super::values::{ColorWhen, ReportForm};
+
+/// The form of a report.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Report")]
+pub(in crate::command) struct ShowArgs {
+    /// The report: text, json, none
+    #[arg(
+        long,
+        value_name = "FORM",
+        default_value = "text",
+        hide_possible_values = true
+    )]
+    pub(in crate::command) report: ReportForm,
+    /// Where the report goes; default: stderr after a run, else stdout
+    #[arg(long, value_name = "FILE|-")]
+    pub(in crate::command) report_file: Option<PathBuf>,
+    /// Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    pub(in crate::command) color: ColorWhen,
+    /// No characters outside ASCII
+    #[arg(long)]
+    pub(in crate::command) ascii: bool,
+}

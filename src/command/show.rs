@@ -1,0 +1,87 @@
+//! Reports, in the form and to the place that the options name. Floor 6: front.
+
+use std::fs;
+use std::io::{self, IsTerminal};
+
+use super::args::{OutputArgs, ShowArgs};
+use super::values::{ColorWhen, ReportForm};
+use super::{print, say};
+use crate::error::{Exit, Problem};
+use crate::report::text::{Glyphs, Paint};
+use crate::report::{Report, json, text};
+
+/// The report on a run, on stderr unless a file is named.
+pub(super) fn of_run(output: &OutputArgs, report: &Report) -> Result<(), Problem> {
+    let show = &output.show;
+    if output.quiet && show.report_file.is_none() && show.report == ReportForm::Text {
+        return Ok(());
+    }
+    let Some(page) = page(show, &io::stderr(), report) else {
+        return Ok(());
+    };
+    match show.report {
+        _ if show.report_file.is_some() => write(show, &page)?,
+        ReportForm::Text => say(&format!("\n{}", page.trim_end())),
+        ReportForm::Json | ReportForm::None => say(page.trim_end()),
+    }
+    Ok(())
+}
+
+/// The report in the form that is asked for; `None` for none. `usual` is where it goes without a file.
+fn page(show: &ShowArgs, usual: &impl IsTerminal, report: &Report) -> Option<String> {
+    match show.report {
+        ReportForm::None => None,
+        ReportForm::Text => Some(text::text(report, show.glyphs(), show.paint(usual))),
+        ReportForm::Json => Some(format!("{}\n", json::json(report))),
+    }
+}
+
+/// To the file that is named, else to stdout.
+fn write(show: &ShowArgs, page: &str) -> Result<(), Problem> {
+    let named = show.report_file.as_ref();
+    let Some(path) = named.filter(|path| path.as_os_str() != "-") else {
+        return print(page);
+    };
+    fs::write(path, page).map_err(|why| {
+        Problem::new(
+            Exit::Unwritten,
+            format!("the report cannot be written: {why}"),
+            "name another --report-file",
+        )
+        .at(path.display().to_string())
+    })
+}
+
+impl ShowArgs {
+    fn glyphs(&self) -> Glyphs {
+        if self.ascii {
+            Glyphs::Ascii
+        } else {
+            Glyphs::Unicode
+        }
+    }
+
+    /// A file has no colour unless it is forced.
+    fn paint(&self, usual: &impl IsTerminal) -> Paint {
+        if self.report_file.is_none() && self.color.on(usual) {
+            Paint::Colour
+        } else {
+            Paint::Plain
+        }
+    }
+}
+
+impl ColorWhen {
+    /// Whether to colour what goes to this stream. See <https://no-color.org>.
+    fn on(self, stream: &impl IsTerminal) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => {
+                let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+                let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+                stream.is_terminal() && !set("NO_COLOR") && !dumb
+            }
+        }
+    }
+}
