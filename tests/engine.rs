@@ -21,7 +21,7 @@ use shaper::engine::{Action, End, Engine, Event, Grant, Rules};
 use shaper::estimate::Estimator;
 use shaper::job::{Job, Origin, Place, Target, Units, UnitsFrom};
 use shaper::limit::{Counts, Spec};
-use shaper::metrics::{Owner, Part, Summary};
+use shaper::metrics::{Cell, Owner, Part, Summary};
 use shaper::outcome::{Failure, FailureKind, Reached, Reply, Status};
 use shaper::retry::{Backoff, Jitter, Policy};
 use shaper::source::{self, Input, UnitsRule};
@@ -92,7 +92,25 @@ fn sends(
     assert_eq!(end, End::Finished);
     let counts = summary.counts;
     assert_eq!(counts.read, counts.done() + counts.cancelled);
+    check_timeline(&summary);
     (sent, summary)
+}
+
+/// The timeline adds up to the figures of the run.
+fn check_timeline(summary: &Summary) {
+    let cells = summary.timeline.cells();
+    let sent: u64 = cells.iter().map(|cell| cell.sent).sum();
+    let refused: u64 = cells.iter().map(|cell| cell.refused).sum();
+    assert_eq!(sent, summary.sends.count);
+    assert_eq!(refused, *summary.statuses.get(&429).unwrap_or(&0));
+    let mut owners = BTreeMap::new();
+    for (owner, span) in cells.iter().flat_map(Cell::owners) {
+        *owners.entry(owner).or_insert(Duration::ZERO) += span;
+    }
+    if summary.stretch.part == Part::Whole {
+        assert_eq!(owners, summary.stretch.shares.iter().copied().collect());
+    }
+    assert!(owners.values().sum::<Duration>() <= summary.elapsed);
 }
 
 fn ok_after(

@@ -38,6 +38,11 @@ impl Latencies {
         }
     }
 
+    /// Those up to [`LONGEST`], in microseconds.
+    pub fn histogram(&self) -> &Histogram<u64> {
+        &self.within
+    }
+
     /// How many were counted.
     pub fn count(&self) -> u64 {
         self.within.len() + self.beyond

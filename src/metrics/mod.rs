@@ -7,9 +7,9 @@ mod owner;
 mod shares;
 mod stretch;
 mod summary;
+mod tally;
+mod timeline;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 pub use latencies::{LONGEST, Latencies};
@@ -18,9 +18,11 @@ pub use shares::Share;
 use stretch::Totals;
 pub use stretch::{MeanUnits, Part, Stretch};
 pub use summary::{ByVerdict, Counts, Sends, Summary};
+pub use tally::{Done, Tally};
+pub use timeline::{Cell, Timeline};
 
 use crate::job::Keys;
-use crate::outcome::{FailureKind, Outcome, Status, Try, UnitsSpent};
+use crate::outcome::{Outcome, Status, Try};
 use crate::proof::{Event as Sent, Proof};
 use crate::units::Tick;
 
@@ -31,7 +33,7 @@ pub const LATE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Metrics {
     slack: Duration,
-    counts: Counts,
+    tally: Tally,
     totals: Totals,
     turn: Turn,
     first_reply: bool,
@@ -45,21 +47,7 @@ pub struct Metrics {
     peak_in_flight: u64,
     /// The first grant.
     begun: Option<Totals>,
-    sends: Sends,
-    tries: u64,
-    retries: u64,
-    pauses: u64,
-    unrepeated: u64,
-    late: u64,
-    statuses: BTreeMap<u16, u64>,
-    try_failures: BTreeMap<FailureKind, u64>,
-    failures: BTreeMap<FailureKind, u64>,
-    service: ByVerdict,
-    since_due: ByVerdict,
-    waits: BTreeMap<Arc<str>, Duration>,
     full_of: Option<String>,
-    units: UnitsSpent,
-    untold: u64,
     proof: Proof,
     unrecorded: Vec<Sent>,
 }
@@ -70,7 +58,7 @@ impl Metrics {
     pub fn new(slack: Duration, proof: Proof) -> Self {
         Self {
             slack,
-            counts: Counts::default(),
+            tally: Tally::default(),
             totals: Totals::default(),
             turn: Turn {
                 hold: HoldOn::Open(Owner::Nothing),
@@ -85,21 +73,7 @@ impl Metrics {
             in_flight: 0,
             peak_in_flight: 0,
             begun: None,
-            sends: Sends::default(),
-            tries: 0,
-            retries: 0,
-            pauses: 0,
-            unrepeated: 0,
-            late: 0,
-            statuses: BTreeMap::new(),
-            try_failures: BTreeMap::new(),
-            failures: BTreeMap::new(),
-            service: ByVerdict::default(),
-            since_due: ByVerdict::default(),
-            waits: BTreeMap::new(),
             full_of: None,
-            units: UnitsSpent::default(),
-            untold: 0,
             proof,
             unrecorded: Vec::new(),
         }
@@ -113,7 +87,7 @@ impl Metrics {
 
     /// Lines so far.
     pub fn counts(&self) -> Counts {
-        self.counts
+        self.tally.counts
     }
 
     /// What holds the oldest waiting job now.
@@ -131,13 +105,13 @@ impl Metrics {
 
     /// A line was read.
     pub fn read(&mut self) {
-        self.counts.read += 1;
+        self.tally.counts.read += 1;
     }
 
     /// The line has its result from an earlier run.
     pub fn done_before(&mut self, status: Status) {
         self.recorded(status);
-        self.counts.done_before += 1;
+        self.tally.counts.done_before += 1;
     }
 
     /// Time passed until `now`: it belongs to whoever held the oldest waiting job.
@@ -148,16 +122,36 @@ impl Metrics {
         }
         let span = now.since(from);
         match self.turn.hold {
-            HoldOn::Open(owner) => self.totals.credit(owner, span),
+            HoldOn::Open(owner) => self.credit(from, now, owner),
             HoldOn::Until(owner, until) => {
                 let late_from = until.after(self.slack).clamp(from, now);
-                self.totals.credit(owner, late_from.since(from));
-                self.totals.credit(Owner::Client, now.since(late_from));
+                self.credit(from, late_from, owner);
+                self.credit(late_from, now, Owner::Client);
             }
             HoldOn::Contest { .. } => self.totals.contested += span,
         }
         self.totals.in_flight += u128::from(self.in_flight) * now.since(from).as_nanos();
+        if self.begun.is_some() {
+            self.tally.timeline.flight(from, now, self.in_flight);
+        }
         self.totals.at = now;
+    }
+
+    /// This time was this owner's.
+    fn credit(&mut self, from: Tick, to: Tick, owner: Owner) {
+        self.totals.credit(owner, to.since(from));
+        if self.begun.is_some() {
+            self.tally.timeline.held(from, to, owner);
+        }
+    }
+
+    /// All time of a contest that is not decided was this owner's: it has passed just now.
+    fn decide(&mut self, owner: Owner) {
+        let span = self.totals.decide(owner);
+        if self.begun.is_some() {
+            let now = self.totals.at;
+            self.tally.timeline.held(now.before(span), now, owner);
+        }
     }
 
     /// A try was granted.
@@ -169,7 +163,7 @@ impl Metrics {
         self.proof.granted(now);
         self.in_flight += 1;
         self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
-        self.tries += 1;
+        self.tally.tries += 1;
     }
 
     /// A try of a job with these keys has ended.
@@ -180,22 +174,9 @@ impl Metrics {
         self.totals.ended += 1;
         self.totals.flight += now.since(done.granted).as_nanos();
         if let Some(spent) = done.units {
-            self.units.add(spent);
             self.totals.units.add(spent);
         }
-        if let Some(sent) = done.sent {
-            if self.sends.count == 0 || sent < self.sends.first {
-                self.sends.first = sent;
-            }
-            self.sends.last = self.sends.last.max(sent);
-            self.sends.count += 1;
-        }
-        if let Some(status) = done.status {
-            *self.statuses.entry(status.as_u16()).or_default() += 1;
-        }
-        if let Some(failure) = &done.failure {
-            *self.try_failures.entry(failure.kind).or_default() += 1;
-        }
+        self.tally.ended(now, done);
         if let Some(from) = &self.begun {
             bump(&mut self.per_second, now.since(from.at));
         }
@@ -209,22 +190,22 @@ impl Metrics {
 
     /// An answer that should have said what it used did not.
     pub fn untold(&mut self) {
-        self.untold += 1;
+        self.tally.untold += 1;
     }
 
     /// A try will be repeated.
     pub fn retried(&mut self) {
-        self.retries += 1;
+        self.tally.retries += 1;
     }
 
     /// A server asked for a pause.
     pub fn paused(&mut self) {
-        self.pauses += 1;
+        self.tally.pauses += 1;
     }
 
     /// A failed try was final only because repeating it might do its work twice.
     pub fn unrepeated(&mut self) {
-        self.unrepeated += 1;
+        self.tally.unrepeated += 1;
     }
 
     /// Reading stopped at the bound of jobs held, mostly of this lane.
@@ -236,39 +217,12 @@ impl Metrics {
 
     /// A job has its last word.
     pub fn done(&mut self, outcome: &Outcome) {
-        let failed = outcome.status == Status::Failed;
-        if let Some((kind, _)) = &outcome.error {
-            *self.failures.entry(*kind).or_default() += 1;
-        }
-        if let (Some(service), Some(since_due)) = (outcome.latency(), outcome.since_due()) {
-            let (first, second) = if failed {
-                (&mut self.service.failed, &mut self.since_due.failed)
-            } else {
-                (&mut self.service.ok, &mut self.since_due.ok)
-            };
-            first.add(service);
-            second.add(since_due);
-        }
-        let first = outcome.tries.first();
-        let late = first.and_then(|first| Some(first.sent?.since(first.due)));
-        self.late += u64::from(late.is_some_and(|late| late > LATE));
-        for (name, span) in &outcome.waits {
-            match self.waits.get_mut(name) {
-                Some(sum) => *sum += *span,
-                None => {
-                    self.waits.insert(name.clone(), *span);
-                }
-            }
-        }
+        self.tally.done(&Done::of(outcome));
     }
 
     /// A result is in the file.
     pub fn recorded(&mut self, status: Status) {
-        match status {
-            Status::Ok => self.counts.ok += 1,
-            Status::Failed => self.counts.failed += 1,
-            Status::Invalid => self.counts.invalid += 1,
-        }
+        self.tally.recorded(status);
     }
 
     /// A contest is decided when its job goes or is held by one alone: by then the rival has let go or
@@ -280,7 +234,7 @@ impl Metrics {
         let goes_on = next.head == self.turn.head && matches!(next.hold, HoldOn::Contest { .. });
         if !goes_on {
             let last = if at >= now { rival } else { owner };
-            self.totals.decide(last);
+            self.decide(last);
             self.steady_to.decide(last);
         }
     }
@@ -292,7 +246,7 @@ impl Metrics {
         let begins =
             self.first_reply && self.steady_from.is_none() && turn.hold.owner() != Owner::Nothing;
         if begins {
-            self.totals.decide(turn.hold.owner());
+            self.decide(turn.hold.owner());
             self.steady_from = Some(self.totals.copy());
             self.steady_to.set(&self.totals);
         }
@@ -308,7 +262,7 @@ impl Metrics {
             waiting: 0,
         };
         self.decide_contest(now, &over);
-        self.counts.cancelled = self.counts.read - self.counts.done();
+        self.tally.counts.cancelled = self.tally.counts.read - self.tally.counts.done();
         let begun = self.begun.unwrap_or_else(|| self.totals.copy());
         let steady = self
             .steady_from
@@ -320,27 +274,30 @@ impl Metrics {
         let stretch = steady.unwrap_or_else(|| {
             Stretch::between(Part::Whole, &begun, &self.totals, &self.per_second)
         });
+        let tally = self.tally;
         Summary {
-            counts: self.counts,
+            counts: tally.counts,
             elapsed: now.since(begun.at),
             stretch,
-            sends: self.sends,
+            sends: tally.sends,
+            first_sends: tally.first_sends,
             peak_in_flight: self.peak_in_flight,
-            tries: self.tries,
+            tries: tally.tries,
             cut_off: self.in_flight,
-            retries: self.retries,
-            pauses: self.pauses,
-            unrepeated: self.unrepeated,
-            late: self.late,
-            statuses: self.statuses,
-            try_failures: self.try_failures,
-            failures: self.failures,
-            service: self.service,
-            since_due: self.since_due,
-            waits: self.waits,
+            retries: tally.retries,
+            pauses: tally.pauses,
+            unrepeated: tally.unrepeated,
+            late: tally.late,
+            statuses: tally.statuses,
+            try_failures: tally.try_failures,
+            failures: tally.failures,
+            service: tally.service,
+            since_due: tally.since_due,
+            waits: tally.waits,
             full_of: self.full_of,
-            units: self.units,
-            untold: self.untold,
+            units: tally.units,
+            untold: tally.untold,
+            timeline: tally.timeline,
             proof: self.proof.close(),
             unrecorded: self.unrecorded,
         }

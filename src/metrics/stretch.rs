@@ -42,10 +42,11 @@ impl Totals {
         self.owners[place] += nanos(span);
     }
 
-    /// The contest is decided for this owner.
-    pub(super) fn decide(&mut self, owner: Owner) {
+    /// The contest is decided for this owner; says how long it was.
+    pub(super) fn decide(&mut self, owner: Owner) -> Duration {
         let span = std::mem::take(&mut self.contested);
         self.credit(owner, span);
+        span
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Latencies, Stretch};
+use super::{Latencies, Stretch, Timeline};
 use crate::outcome::{FailureKind, UnitsSpent};
 use crate::proof::{Event, Proven};
 use crate::units::Tick;
@@ -20,6 +20,8 @@ pub struct Summary {
     pub stretch: Stretch,
     /// Sends over the whole run.
     pub sends: Sends,
+    /// The moments of the first 10 000 of them, as they ended.
+    pub first_sends: Vec<Tick>,
     /// The most tries that were in flight at once.
     pub peak_in_flight: u64,
     /// Tries granted.
@@ -52,6 +54,8 @@ pub struct Summary {
     pub units: UnitsSpent,
     /// Answers that did not say what they used, where a limit counts units.
     pub untold: u64,
+    /// What happened when.
+    pub timeline: Timeline,
     /// Whether the limits were kept; empty without limits.
     pub proof: Proven,
     /// Sends of jobs that have no result. At most those of the jobs that were held.

@@ -1,0 +1,143 @@
+//! Everything that adds up, whatever the order in which it is told. Floor 3: rules.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{ByVerdict, Counts, LATE, Sends, Timeline};
+use crate::outcome::{FailureKind, Outcome, Status, Try, UnitsSpent, Waits};
+use crate::units::Tick;
+
+/// The most moments of sending that are kept one by one: a raster shows no more.
+const FIRST_SENDS: usize = 10_000;
+
+/// Sums over jobs and tries. A run tells them as they happen, a file of results line by line.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Lines of input.
+    pub counts: Counts,
+    /// Tries that were sent.
+    pub sends: Sends,
+    /// The moments of the first 10 000 of them, as they ended.
+    pub first_sends: Vec<Tick>,
+    /// Tries granted.
+    pub tries: u64,
+    /// Tries after the first of a job.
+    pub retries: u64,
+    /// Pauses that a server asked for.
+    pub pauses: u64,
+    /// Failed tries that were not repeated as the server may have acted on them.
+    pub unrepeated: u64,
+    /// Jobs whose first send was late by more than [`LATE`].
+    pub late: u64,
+    /// Answers by status, over all tries.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Tries without a whole answer, by kind.
+    pub try_failures: BTreeMap<FailureKind, u64>,
+    /// Jobs that are not `ok`, by kind.
+    pub failures: BTreeMap<FailureKind, u64>,
+    /// First byte written to last byte read, of a job's last try.
+    pub service: ByVerdict,
+    /// Last byte minus due.
+    pub since_due: ByVerdict,
+    /// What the jobs waited for, summed.
+    pub waits: BTreeMap<Arc<str>, Duration>,
+    /// What all tries reserved and used, where a limit counts units.
+    pub units: UnitsSpent,
+    /// Answers that did not say what they used, where a limit counts units.
+    pub untold: u64,
+    /// What happened when.
+    pub timeline: Timeline,
+}
+
+/// What is counted of a job that has its last word.
+#[derive(Debug)]
+pub struct Done<'a> {
+    /// The verdict.
+    pub status: Status,
+    /// Why it is not `ok`.
+    pub error: Option<FailureKind>,
+    /// First byte written to last byte read; `None` if it was never sent.
+    pub service: Option<Duration>,
+    /// Last byte minus due; `None` if it was never sent.
+    pub since_due: Option<Duration>,
+    /// First send minus due; `None` if it was never sent.
+    pub late: Option<Duration>,
+    /// What it waited for.
+    pub waits: &'a Waits,
+}
+
+impl<'a> Done<'a> {
+    /// What is counted of this outcome.
+    pub fn of(outcome: &'a Outcome) -> Self {
+        let first = outcome.tries.first();
+        Self {
+            status: outcome.status,
+            error: outcome.error.as_ref().map(|(kind, _)| *kind),
+            service: outcome.latency(),
+            since_due: outcome.since_due(),
+            late: first.and_then(|first| Some(first.sent?.since(first.due))),
+            waits: &outcome.waits,
+        }
+    }
+}
+
+impl Tally {
+    /// A try has ended, at this moment or as its record says.
+    pub fn ended(&mut self, now: Tick, done: &Try) {
+        if let Some(spent) = done.units {
+            self.units.add(spent);
+        }
+        if let Some(sent) = done.sent {
+            if self.sends.count == 0 || sent < self.sends.first {
+                self.sends.first = sent;
+            }
+            self.sends.last = self.sends.last.max(sent);
+            self.sends.count += 1;
+            if self.first_sends.len() < FIRST_SENDS {
+                self.first_sends.push(sent);
+            }
+            self.timeline.sent(sent);
+        }
+        self.timeline.ended(now, done.status);
+        if let Some(status) = done.status {
+            *self.statuses.entry(status.as_u16()).or_default() += 1;
+        }
+        if let Some(failure) = &done.failure {
+            *self.try_failures.entry(failure.kind).or_default() += 1;
+        }
+    }
+
+    /// A job has its last word.
+    pub fn done(&mut self, done: &Done<'_>) {
+        if let Some(kind) = done.error {
+            *self.failures.entry(kind).or_default() += 1;
+        }
+        if let (Some(service), Some(since_due)) = (done.service, done.since_due) {
+            let (first, second) = match done.status {
+                Status::Failed => (&mut self.service.failed, &mut self.since_due.failed),
+                Status::Ok | Status::Invalid => (&mut self.service.ok, &mut self.since_due.ok),
+            };
+            first.add(service);
+            second.add(since_due);
+        }
+        self.late += u64::from(done.late.is_some_and(|late| late > LATE));
+        for (name, span) in done.waits {
+            match self.waits.get_mut(name) {
+                Some(sum) => *sum += *span,
+                None => {
+                    self.waits.insert(name.clone(), *span);
+                }
+            }
+        }
+    }
+
+    /// A line has its result.
+    pub fn recorded(&mut self, status: Status) {
+        match status {
+            Status::Ok => self.counts.ok += 1,
+            Status::Failed => self.counts.failed += 1,
+            Status::Invalid => self.counts.invalid += 1,
+        }
+    }
+}
