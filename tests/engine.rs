@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[path = "engine/left.rs"]
+mod left;
 #[path = "engine/limits.rs"]
 mod limits;
 #[path = "engine/order.rs"]

@@ -66,6 +66,8 @@ pub struct Simulation<'a, I: Iterator<Item = Line>> {
     api: &'a mut dyn Api,
     watch: &'a mut dyn FnMut(Seen<'_>),
     now: Tick,
+    /// When time alone changes anything.
+    next: Option<Tick>,
     /// Lines asked for and not yet read.
     asked: usize,
     input_ended: bool,
@@ -117,6 +119,7 @@ impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
             api,
             watch,
             now: Tick::ZERO,
+            next: Some(Tick::ZERO),
             asked: 0,
             input_ended: false,
             heap: BinaryHeap::new(),
@@ -127,23 +130,43 @@ impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
 
     /// Runs to the end.
     pub fn run(mut self) -> (Summary, End) {
-        let mut next = Some(self.now);
-        loop {
-            if let Some(end) = self.end {
-                return (self.engine.close(self.now), end);
-            }
-            let due = self.heap.peek().map(|Reverse(due)| due.at);
-            let line = (self.asked > 0)
-                .then(|| self.lines.peek().map(|&(at, _)| at))
-                .flatten();
-            let ends = self.asked > 0 && !self.input_ended && line.is_none();
-            let wake = [next, due, line].into_iter().flatten().min();
-            let now = if ends { Some(self.now) } else { wake };
-            let now = now.expect("a run that is not over waits for something");
-            self.now = self.now.max(now);
-            self.answers();
-            next = self.turn();
+        while self.step() {}
+        self.close()
+    }
+
+    /// Goes to the next moment at which anything happens. Returns whether the run goes on.
+    pub fn step(&mut self) -> bool {
+        if self.end.is_some() {
+            return false;
         }
+        let due = self.heap.peek().map(|Reverse(due)| due.at);
+        let line = (self.asked > 0)
+            .then(|| self.lines.peek().map(|&(at, _)| at))
+            .flatten();
+        let ends = self.asked > 0 && !self.input_ended && line.is_none();
+        let wake = [self.next, due, line].into_iter().flatten().min();
+        let now = if ends { Some(self.now) } else { wake };
+        let now = now.expect("a run that is not over waits for something");
+        self.now = self.now.max(now);
+        self.answers();
+        self.next = self.turn();
+        self.end.is_none()
+    }
+
+    /// The present moment.
+    pub fn now(&self) -> Tick {
+        self.now
+    }
+
+    /// What decides, to be looked at between two steps.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The figures of a run that is over.
+    pub fn close(self) -> (Summary, End) {
+        let end = self.end.expect("a run is closed when it is over");
+        (self.engine.close(self.now), end)
     }
 
     /// Everything that is due now: answers before arrivals.

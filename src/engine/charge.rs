@@ -1,7 +1,9 @@
 //! What a rule charges a job for. Floor 3: rules.
 
+use super::rules::Refund;
 use crate::job::Job;
 use crate::limit::Counts;
+use crate::metrics::Pace;
 use crate::outcome::{Spent, UnitsSpent};
 use crate::units::Cost;
 
@@ -34,6 +36,24 @@ impl Charge {
             Self::Input => Some(spent.input),
             Self::Output => Some(spent.output),
         }
+    }
+
+    /// What so many tries cost in all, in the end, if each costs the mean of `pace`; `None` for slots, which
+    /// come back.
+    pub(super) fn so_many(self, sends: u64, pace: &Pace, refund: Refund) -> Option<u128> {
+        let spent = match self {
+            Self::Slots => return None,
+            Self::Requests => return Some(sends.into()),
+            Self::Units => pace.units.total,
+            Self::Input => pace.units.input,
+            Self::Output => pace.units.output,
+        };
+        let paid = match refund {
+            Refund::Unused => spent.used,
+            Refund::Never => spent.used.max(spent.reserved),
+        };
+        let all = u128::from(sends) * u128::from(paid);
+        Some(all.div_ceil(u128::from(pace.ended).max(1)))
     }
 
     /// The most that a job can cost; `None` where that is not bounded.

@@ -12,7 +12,7 @@ use super::rule::Rule;
 use super::rules::{Order, Oversize, Refund, Rules};
 use crate::job::Job;
 use crate::limit::{Hold, Leaves, Moment, NeverFits, Ready, Setting, Used, keys_of};
-use crate::metrics::Owner;
+use crate::metrics::{Owner, Pace};
 use crate::outcome::{UnitsSpent, Waits};
 use crate::units::Tick;
 
@@ -404,6 +404,22 @@ impl Gate {
         moments.fold((now, Owner::Nothing), |last, next| {
             if next.0 > last.0 { next } else { last }
         })
+    }
+
+    /// Until when each rate limit that is for all holds back the last of so many tries, from `from` on, if they
+    /// cost in the mean what those of `pace` did.
+    pub(super) fn earliest(&self, from: Tick, sends: u64, pace: &Pace) -> Vec<Tick> {
+        let rules = self.rules.iter().zip(&self.shared);
+        let rates = rules.filter_map(|(rule, state)| {
+            let total = rule.charge.so_many(sends, pace, self.refund)?;
+            Some(self.states.limit((*state)?).earliest(from, total))
+        });
+        rates.collect()
+    }
+
+    /// Whether a limit is kept for each value of a key, or slots for each origin.
+    pub(super) fn keeps_apart(&self) -> bool {
+        self.rules.iter().any(|rule| rule.scope != Scope::All)
     }
 
     /// A job waits.

@@ -480,6 +480,17 @@ impl Lanes {
         None
     }
 
+    /// The first end of a rest; one that is out of date is none.
+    pub(super) fn first_rest(&self) -> Option<Tick> {
+        let true_still = |&&Reverse((until, id)): &&Reverse<(Tick, LaneId)>| {
+            let lane = self.all[id.0 as usize].as_ref();
+            lane.and_then(|lane| lane.paused)
+                .is_some_and(|(end, _)| end == until)
+        };
+        let rests = self.resting.iter().filter(true_still);
+        rests.map(|Reverse((until, _))| *until).min()
+    }
+
     /// The next moment of a parked lane.
     pub(super) fn next_timer(&self) -> Option<Tick> {
         self.timers.first().map(|(until, _)| *until)

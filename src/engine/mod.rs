@@ -15,6 +15,7 @@ mod held;
 mod hold;
 mod keyed;
 mod lanes;
+mod left;
 mod lookahead;
 mod obstacle;
 mod order;

@@ -4,6 +4,7 @@ pub mod diagnose;
 mod latencies;
 pub mod littles;
 mod owner;
+mod remaining;
 mod shares;
 mod stretch;
 mod summary;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 pub use latencies::{LONGEST, Latencies};
 pub use owner::{HoldOn, Owner, Turn};
+pub use remaining::{Left, Pace};
 pub use shares::Share;
 use stretch::Totals;
 pub use stretch::{MeanUnits, Part, Stretch};
@@ -47,6 +49,9 @@ pub struct Metrics {
     peak_in_flight: u64,
     /// The first grant.
     begun: Option<Totals>,
+    last_grant: Tick,
+    /// Results of this run without a try.
+    untried: u64,
     full_of: Option<String>,
     proof: Proof,
     unrecorded: Vec<Sent>,
@@ -73,6 +78,8 @@ impl Metrics {
             in_flight: 0,
             peak_in_flight: 0,
             begun: None,
+            last_grant: Tick::ZERO,
+            untried: 0,
             full_of: None,
             proof,
             unrecorded: Vec::new(),
@@ -101,6 +108,32 @@ impl Metrics {
             HoldOn::Until(_, until) => Some(until),
             HoldOn::Open(_) | HoldOn::Contest { .. } => None,
         }
+    }
+
+    /// How tries have gone so far; `None` before the first has ended.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate shows three digits")]
+    pub fn pace(&self) -> Option<Pace> {
+        let begun = self.begun.as_ref()?;
+        let ended = self.totals.ended;
+        let mean = self.totals.flight.checked_div(u128::from(ended))?;
+        let results = ended.saturating_sub(self.tally.retries) + self.untried;
+        let elapsed = self.totals.at.since(begun.at).as_secs_f64();
+        Some(Pace {
+            tries: ended as f64 / results.max(1) as f64,
+            latency: Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)),
+            rate: if elapsed > 0.0 {
+                ended as f64 / elapsed
+            } else {
+                f64::INFINITY
+            },
+            ended,
+            units: self.totals.units,
+        })
+    }
+
+    /// Since the last try was granted.
+    pub fn since_last(&self) -> Duration {
+        self.totals.at.since(self.last_grant)
     }
 
     /// A line was read.
@@ -161,6 +194,7 @@ impl Metrics {
             self.begun = Some(self.totals.copy());
         }
         self.proof.granted(now);
+        self.last_grant = now;
         self.in_flight += 1;
         self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
         self.tally.tries += 1;
@@ -217,6 +251,7 @@ impl Metrics {
 
     /// A job has its last word.
     pub fn done(&mut self, outcome: &Outcome) {
+        self.untried += u64::from(outcome.tries.is_empty());
         self.tally.done(&Done::of(outcome));
     }
 
