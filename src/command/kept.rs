@@ -40,11 +40,11 @@ pub(super) fn check(sink: &SinkSpec) -> Result<(), Problem> {
 }
 
 fn given(args: &RunArgs) -> Given {
-    let (format, method) = (args.input.format, args.http.method.as_ref());
+    let (format, method) = (args.input.format, args.http.job.method.as_ref());
     Given {
         format: format.map(|format| format.to_string()),
         method: method.map(ToString::to_string),
-        data: args.http.data.as_ref().map(|_| Withheld::Value),
+        data: args.http.job.data.as_ref().map(|_| Withheld::Value),
     }
 }
 
@@ -58,7 +58,7 @@ impl Kept {
         clock: &Clock,
         seed: u64,
     ) -> Self {
-        let base_url = args.http.base_url.as_ref();
+        let base_url = args.http.job.base_url.as_ref();
         let manifest = Manifest {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             limits: setup.limits.iter().map(Limit::from).collect(),

@@ -3,36 +3,35 @@
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::num::NonZeroU32;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Duration;
 
 use rustix::fs::fstat;
 use tokio::runtime;
 use tokio::sync::mpsc;
 
 use super::args::{OutputArgs, RunArgs};
+use super::input::{Asked, Input};
 use super::kept::{self, Kept};
-use super::values::{Bound, ProgressKind};
+use super::rules::{Given, guards, setup, units_rule};
+use super::values::ProgressKind;
 use super::{files, resume, say, show, tell};
 use crate::client::{self, Client, ClientSpec, Ends, Room, Via};
 use crate::clock::Clock;
 use crate::drive::live::{Live, Notes, SLACK};
-use crate::engine::{End, LookAhead, Rules, Seam, Signal};
+use crate::engine::{End, Rules, Signal};
 use crate::error::{Exit, Problem};
-use crate::limit::{Counts, Guard, Kind, Leaves, Setting, Spec, keys_of};
+use crate::limit::{Guard, Setting, Spec, keys_of};
+use crate::metrics::Summary;
 use crate::metrics::littles::Setup;
-use crate::metrics::{Owner, Summary};
 use crate::mock::{self, Mock};
 use crate::progress::{Mode, Progress};
-use crate::report::{Facts, Report, folded};
-use crate::retry::Policy;
+use crate::report::{Facts, Report, limits};
 use crate::signals::Ears;
 use crate::sink::{Existing, Form, Inputs, SinkSpec, Target, Tell};
-use crate::source::{self, Reader, Resume, Source, UnitsRule};
+use crate::source::{self, Reader};
 use crate::units::Cost;
 use crate::usage::UsageRule;
 
@@ -55,7 +54,14 @@ pub(super) fn run(
         epoch: clock.epoch(),
     };
     let mut resumed = resume::open(args, &sink, &limits, &setting, &clock)?;
-    let mut input = open_input(args, &limits, &ears)?;
+    let asked = Asked {
+        files: &args.jobs,
+        input: &args.input,
+        job: &args.http.job,
+        units: units_rule(&args.units, &limits),
+        per: keys_of(&limits),
+    };
+    let mut input = asked.open(Some(&ears))?;
     if let Some(resumed) = &mut resumed {
         resumed.check(&input.spec)?;
     }
@@ -66,7 +72,18 @@ pub(super) fn run(
         .clone()
         .map(|spec| mock::serve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), spec, seed, None));
     let mock = mock.transpose()?;
-    let mut rules = rules(args, limits, setting, seed);
+    let given = Given {
+        limits: &args.limits,
+        waiting: &args.waiting,
+        units: &args.units,
+        retry: &args.retry,
+    };
+    let mut rules = Rules {
+        slack: SLACK,
+        order: args.output.order,
+        grace: args.output.grace,
+        ..given.rules(limits, setting, seed)
+    };
     let room = Room::now(mock.as_ref().map_or(Ends::Ours, |_| Ends::Both));
     if let Some(warning) = cut(&mut rules, room)?
         && !args.output.quiet
@@ -129,52 +146,6 @@ fn unheard(why: &io::Error) -> Problem {
     Problem::usage(what, "free file descriptors and processes (ulimit -n, -u)")
 }
 
-/// An input that has at least one line, or may be empty.
-struct Input {
-    spec: source::Spec,
-    source: Source,
-    /// What has its result already.
-    resume: Option<Resume>,
-}
-
-fn open_input(args: &RunArgs, limits: &[Spec], ears: &Ears) -> Result<Input, Problem> {
-    let inputs = source::inputs(&args.jobs)?;
-    let counted = limits.iter().any(|limit| limit.counts.is_units());
-    let mut spec = source::Spec {
-        inputs,
-        format: args.input.format,
-        base_url: args.http.base_url.clone(),
-        headers: args.http.headers()?,
-        method: args.http.method.clone(),
-        body: args.http.data.clone().map(Into::into),
-        limit_jobs: args.input.limit_jobs.map(Cost::get),
-        units: if counted {
-            UnitsRule::Reserve(args.units.estimate)
-        } else {
-            UnitsRule::Ignored
-        },
-        per: keys_of(limits),
-    };
-    if args.input.strict {
-        let check = || source::check_strict(spec);
-        spec = ears.waiting("the end of the input, all of which is checked first", check)?;
-    }
-    let mut source = source::open(&spec)?;
-    let what = match spec.inputs.first() {
-        Some(source::Input::Stdin) => "the first line of standard input",
-        Some(source::Input::File(_) | source::Input::Spooled(_)) | None => "the first line",
-    };
-    match ears.waiting(what, || source.peek()) {
-        Some(Err(problem)) => Err(problem.clone()),
-        None if !args.input.allow_empty => Err(source::empty(&spec.inputs)),
-        Some(Ok(_)) | None => Ok(Input {
-            spec,
-            source,
-            resume: None,
-        }),
-    }
-}
-
 fn sink_spec(args: &RunArgs, clock: &Clock, limits: &[Spec]) -> Result<SinkSpec, Problem> {
     let is_stdout = |path: &Path| path.as_os_str() == "-";
     let target = match &args.output.output {
@@ -226,39 +197,6 @@ fn stdout_is_null() -> bool {
     stdout.is_ok_and(|stdout| stdout != 0 && null.is_ok_and(|null| null == stdout))
 }
 
-fn rules(args: &RunArgs, limits: Vec<Spec>, setting: Setting, seed: u64) -> Rules {
-    let retry = &args.retry;
-    let attempts = retry
-        .retries
-        .map_or(retry.max_attempts, |retries| u32::from(retries) + 1);
-    Rules {
-        slots: args.limits.concurrency.limit(),
-        per_host: args.waiting.per_host.as_ref().and_then(Bound::limit),
-        limits,
-        setting,
-        oversize: args.units.oversize,
-        refund: args.units.refund,
-        queue_timeout: args.waiting.queue_timeout,
-        arrivals: args.waiting.arrivals,
-        retry: Policy {
-            max_attempts: NonZeroU32::new(attempts).expect("parsed as at least one"),
-            backoff: retry.backoff,
-            jitter: retry.jitter,
-            retry_unsafe: retry.retry_unsafe,
-            seed,
-        },
-        slack: SLACK,
-        timeout: retry.timeout,
-        look_ahead: LookAhead {
-            jobs: usize::try_from(args.waiting.lookahead.get()).unwrap_or(usize::MAX),
-            ..LookAhead::default()
-        },
-        seam: Seam::default(),
-        order: args.output.order,
-        grace: args.output.grace,
-    }
-}
-
 /// Cuts the slots to what the open files allow, and says so. A problem if that is none.
 ///
 /// Without a limit of slots more of them than there are ports of one address count as any number.
@@ -292,15 +230,6 @@ fn connections_kept(rules: &Rules, room: Option<Room>) -> usize {
 
 /// What gives room for more connections.
 const MORE_FILES: &str = "allow more open files (ulimit -n 1024)";
-
-/// What reports need to know of the rules.
-fn setup(rules: &Rules) -> Setup {
-    Setup {
-        slots: rules.slots.map(Cost::get),
-        per_host: rules.per_host.map(Cost::get),
-        limits: rules.limits.clone(),
-    }
-}
 
 /// The run itself, on one thread beside those of reader, writer and signals.
 fn go(
@@ -347,21 +276,6 @@ fn go(
     ended
 }
 
-/// A guard as long as a window halves its rate: longer ones are a slip.
-fn guards(guard: Option<Duration>, limits: &[Spec]) -> Result<(), Problem> {
-    let kept = |limit: &&Spec| {
-        limit.kind == Kind::Window && limit.leaves == Leaves::Send && limit.guard.is_none()
-    };
-    let mut windows = limits.iter().filter(kept);
-    match windows.find(|limit| guard.is_some_and(|guard| guard > limit.rate.period)) {
-        None => Ok(()),
-        Some(limit) => Err(Problem::usage(
-            format!("--guard is longer than the period of {}", limit.rate),
-            "give a guard of some per cent of it, or at=reply in place of one",
-        )),
-    }
-}
-
 /// Where answers say what they used, where a limit counts that.
 fn usage(args: &RunArgs, limits: &[Spec]) -> UsageRule {
     match &args.units.usage {
@@ -391,39 +305,13 @@ fn progress_mode(output: &OutputArgs) -> Mode {
     }
 }
 
-/// Columns of a limit at the start.
-const ROOM: usize = 84;
-
 /// The limits in force, the most that they let through, and where the results go.
 fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
-    let counted = |slots: u64| match slots {
-        1 => "1 slot".to_owned(),
-        slots => format!("{slots} slots"),
-    };
-    let slots = setup.slots.map(counted);
-    let mut limits = vec![slots.unwrap_or("slots unlimited".to_owned())];
-    if let Some(slots) = setup.per_host.map(counted) {
-        limits.push(format!("{slots} for each origin"));
-    }
-    for (number, limit) in setup.limits.iter().enumerate() {
-        let unit = match limit.counts {
-            Counts::Requests => "",
-            Counts::Units => " tokens",
-            Counts::Input => " input tokens",
-            Counts::Output => " output tokens",
-        };
-        let name = setup.name_of(Owner::Limit(number));
-        let each = limit.per.as_ref();
-        let each = each.map_or(String::new(), |key| format!(", for each {key}"));
-        let text = format!(
-            "{name} ({}, {}{each}; {}, like {})",
-            limit.rate.shown(),
-            limit.promise_in_numbers(SLACK, unit),
-            limit.kind.promise(),
-            limit.kind.like(),
-        );
-        limits.push(folded(&text, ROOM).join("\n              "));
-    }
+    let bounds = limits::in_force(setup, SLACK);
+    let bounds: Vec<_> = bounds
+        .iter()
+        .map(|lines| lines.join("\n              "))
+        .collect();
     let results = match target {
         Target::File(path) => format!("to {}", path.display()),
         Target::Stdout => "to stdout".to_owned(),
@@ -434,7 +322,7 @@ fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
     });
     format!(
         "LIMITS      {}\nRESULTS     {results}{api}",
-        limits.join(";\n            ")
+        bounds.join(";\n            ")
     )
 }
 

@@ -3,6 +3,7 @@
 mod bars;
 pub mod comparison;
 pub mod json;
+pub mod limits;
 mod page;
 mod proof;
 #[cfg(test)]

@@ -12,7 +12,9 @@ use clap::{Args, Parser, Subcommand};
 pub(super) use compare::CompareArgs;
 pub(super) use mock::MockArgs;
 pub(super) use report::ReportArgs;
-pub(super) use run::{LimitArgs, OutputArgs, RunArgs};
+pub(super) use run::{
+    InputArgs, JobArgs, LimitArgs, OutputArgs, RetryArgs, RunArgs, UnitArgs, WaitingArgs,
+};
 pub(super) use show::ShowArgs;
 pub(super) use verify::VerifyArgs;
 

@@ -195,6 +195,21 @@ pub(in crate::command) struct RetryArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "HTTP")]
 pub(in crate::command) struct HttpArgs {
+    /// What it adds to the jobs.
+    #[command(flatten)]
+    pub(in crate::command) job: JobArgs,
+    /// The longest body that is taken
+    #[arg(long, value_name = "BYTES", default_value = "64MiB", allow_hyphen_values = true, value_parser = bytes)]
+    pub(in crate::command) max_body: u64,
+    /// Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …
+    #[arg(long, value_name = "SPEC", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub(in crate::command) mock: Option<ModelSpec>,
+}
+
+/// What the command line adds to jobs that do not say it themselves.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "HTTP")]
+pub(in crate::command) struct JobArgs {
     /// A header for every job; a job's own wins
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header_line)]
     pub(in crate::command) header: Vec<(HeaderName, Value)>,
@@ -210,12 +225,6 @@ pub(in crate::command) struct HttpArgs {
     /// What relative URLs are relative to
     #[arg(long, value_name = "URL", value_parser = base_url)]
     pub(in crate::command) base_url: Option<Url>,
-    /// The longest body that is taken
-    #[arg(long, value_name = "BYTES", default_value = "64MiB", allow_hyphen_values = true, value_parser = bytes)]
-    pub(in crate::command) max_body: u64,
-    /// Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …
-    #[arg(long, value_name = "SPEC", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    pub(in crate::command) mock: Option<ModelSpec>,
 }
 
 /// What is read.
@@ -310,7 +319,7 @@ pub(in crate::command) struct OutputArgs {
     pub(in crate::command) quiet: bool,
 }
 
-impl HttpArgs {
+impl JobArgs {
     /// The headers of every job, with the bearer token of the environment.
     pub(in crate::command) fn headers(&self) -> Result<Headers, Problem> {
         let mut headers: Vec<_> = self

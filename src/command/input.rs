@@ -1,0 +1,72 @@
+//! The input of a command that does jobs: what the options make of it, and whether it has any line. Floor 6: front.
+
+use std::path::PathBuf;
+
+use super::args::{InputArgs, JobArgs};
+use crate::error::Problem;
+use crate::limit::KeyBy;
+use crate::signals::Ears;
+use crate::source::{self, Resume, Source, UnitsRule};
+use crate::units::Cost;
+
+/// An input that has at least one line, or may be empty.
+pub(super) struct Input {
+    pub(super) spec: source::Spec,
+    pub(super) source: Source,
+    /// What has its result already.
+    pub(super) resume: Option<Resume>,
+}
+
+/// The options that say what is read, and how.
+pub(super) struct Asked<'a> {
+    pub(super) files: &'a [PathBuf],
+    pub(super) input: &'a InputArgs,
+    pub(super) job: &'a JobArgs,
+    /// What jobs cost of limits on units.
+    pub(super) units: UnitsRule,
+    /// What limits are kept apart for.
+    pub(super) per: Vec<KeyBy>,
+}
+
+impl Asked<'_> {
+    /// Opens the input and waits for its first line. `ears` are those of a program that can be asked what it
+    /// waits for.
+    pub(super) fn open(self, ears: Option<&Ears>) -> Result<Input, Problem> {
+        let mut spec = source::Spec {
+            inputs: source::inputs(self.files)?,
+            format: self.input.format,
+            base_url: self.job.base_url.clone(),
+            headers: self.job.headers()?,
+            method: self.job.method.clone(),
+            body: self.job.data.clone().map(Into::into),
+            limit_jobs: self.input.limit_jobs.map(Cost::get),
+            units: self.units,
+            per: self.per,
+        };
+        if self.input.strict {
+            let what = "the end of the input, all of which is checked first";
+            spec = waiting(ears, what, || source::check_strict(spec))?;
+        }
+        let mut source = source::open(&spec)?;
+        let what = match spec.inputs.first() {
+            Some(source::Input::Stdin) => "the first line of standard input",
+            Some(source::Input::File(_) | source::Input::Spooled(_)) | None => "the first line",
+        };
+        match waiting(ears, what, || source.peek()) {
+            Some(Err(problem)) => Err(problem.clone()),
+            None if !self.input.allow_empty => Err(source::empty(&spec.inputs)),
+            Some(Ok(_)) | None => Ok(Input {
+                spec,
+                source,
+                resume: None,
+            }),
+        }
+    }
+}
+
+fn waiting<T>(ears: Option<&Ears>, what: &'static str, work: impl FnOnce() -> T) -> T {
+    match ears {
+        Some(ears) => ears.waiting(what, work),
+        None => work(),
+    }
+}

@@ -1,0 +1,88 @@
+//! The rules of the engine, as the options give them. Floor 6: front.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use super::args::{LimitArgs, RetryArgs, UnitArgs, WaitingArgs};
+use super::values::Bound;
+use crate::engine::{LookAhead, Rules};
+use crate::error::Problem;
+use crate::limit::{Kind, Leaves, Setting, Spec};
+use crate::metrics::littles::Setup;
+use crate::retry::Policy;
+use crate::source::UnitsRule;
+use crate::units::Cost;
+
+/// The options that make rules, whatever the command.
+pub(super) struct Given<'a> {
+    pub(super) limits: &'a LimitArgs,
+    pub(super) waiting: &'a WaitingArgs,
+    pub(super) units: &'a UnitArgs,
+    pub(super) retry: &'a RetryArgs,
+}
+
+impl Given<'_> {
+    /// The rules, in virtual time; `limits` are those of the options, too.
+    pub(super) fn rules(&self, limits: Vec<Spec>, setting: Setting, seed: u64) -> Rules {
+        let retry = self.retry;
+        let attempts = retry
+            .retries
+            .map_or(retry.max_attempts, |retries| u32::from(retries) + 1);
+        Rules {
+            slots: self.limits.concurrency.limit(),
+            per_host: self.waiting.per_host.as_ref().and_then(Bound::limit),
+            limits,
+            setting,
+            oversize: self.units.oversize,
+            refund: self.units.refund,
+            queue_timeout: self.waiting.queue_timeout,
+            arrivals: self.waiting.arrivals,
+            retry: Policy {
+                max_attempts: NonZeroU32::new(attempts).expect("parsed as at least one"),
+                backoff: retry.backoff,
+                jitter: retry.jitter,
+                retry_unsafe: retry.retry_unsafe,
+                seed,
+            },
+            timeout: retry.timeout,
+            look_ahead: LookAhead {
+                jobs: usize::try_from(self.waiting.lookahead.get()).unwrap_or(usize::MAX),
+                ..LookAhead::default()
+            },
+            ..Rules::default()
+        }
+    }
+}
+
+/// A guard as long as a window halves its rate: longer ones are a slip.
+pub(super) fn guards(guard: Option<Duration>, limits: &[Spec]) -> Result<(), Problem> {
+    let kept = |limit: &&Spec| {
+        limit.kind == Kind::Window && limit.leaves == Leaves::Send && limit.guard.is_none()
+    };
+    let mut windows = limits.iter().filter(kept);
+    match windows.find(|limit| guard.is_some_and(|guard| guard > limit.rate.period)) {
+        None => Ok(()),
+        Some(limit) => Err(Problem::usage(
+            format!("--guard is longer than the period of {}", limit.rate),
+            "give a guard of some per cent of it, or at=reply in place of one",
+        )),
+    }
+}
+
+/// What jobs cost of these limits.
+pub(super) fn units_rule(units: &UnitArgs, limits: &[Spec]) -> UnitsRule {
+    if limits.iter().any(|limit| limit.counts.is_units()) {
+        UnitsRule::Reserve(units.estimate)
+    } else {
+        UnitsRule::Ignored
+    }
+}
+
+/// What reports need to know of the rules.
+pub(super) fn setup(rules: &Rules) -> Setup {
+    Setup {
+        slots: rules.slots.map(Cost::get),
+        per_host: rules.per_host.map(Cost::get),
+        limits: rules.limits.clone(),
+    }
+}
