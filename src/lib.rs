@@ -35,6 +35,7 @@ pub mod results;
 pub mod signals;
 pub mod sink;
 pub mod source;
+pub mod terminal;
 
 // Floor 5, drive: what carries the engine through a run.
 pub mod drive;

@@ -11,9 +11,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::metrics::littles::Setup;
 use crate::metrics::{Counts, Owner};
+use crate::terminal::Screen;
 use crate::units::Tick;
 use line::{bar_line, fitted, plain_line};
-use screen::Screen;
+use screen::{of_stderr, takes};
 
 /// What is shown, as `--progress` says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,16 +80,11 @@ impl std::fmt::Debug for Progress {
 impl Progress {
     /// Progress on stderr, from the start of the run.
     pub fn new(mode: Mode, setup: Setup) -> Self {
-        Self::on(
-            mode,
-            setup,
-            Screen::of_stderr(),
-            Box::new(std::io::stderr()),
-        )
+        Self::on(mode, setup, of_stderr(), Box::new(std::io::stderr()))
     }
 
     fn on(mode: Mode, setup: Setup, screen: Option<Screen>, out: Box<dyn Write + Send>) -> Self {
-        let bar = screen.filter(|screen| screen.takes(mode)).map(|_| {
+        let bar = screen.filter(|screen| takes(*screen, mode)).map(|_| {
             let target = ProgressDrawTarget::stderr_with_hz(10);
             let style = ProgressStyle::with_template("{msg}").expect("the template is valid");
             ProgressBar::with_draw_target(None, target).with_style(style)
@@ -159,9 +155,9 @@ impl Progress {
         let Some(bar) = &self.bar else {
             return;
         };
-        let screen = Screen::of_stderr();
+        let screen = of_stderr();
         self.columns = screen.map(|screen| screen.columns);
-        if !screen.is_some_and(|screen| screen.takes(self.mode)) {
+        if !screen.is_some_and(|screen| takes(screen, self.mode)) {
             bar.finish_and_clear();
             self.bar = None;
         }

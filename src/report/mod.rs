@@ -2,6 +2,7 @@
 
 mod bars;
 pub mod comparison;
+mod fold;
 pub mod json;
 pub mod limits;
 mod page;
@@ -12,7 +13,7 @@ pub mod text;
 mod throughput;
 pub mod verified;
 
-pub use page::folded;
+pub use fold::folded;
 
 use crate::engine::{Arrivals, End, Refund};
 use crate::limit::{Leaves, Spec};

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::bars::Glyphs;
+use super::fold::folded;
 
 /// The most columns that a line has.
 pub(super) const COLUMNS: usize = 100;
@@ -105,21 +106,4 @@ impl Page {
     pub(super) fn gap(&mut self) {
         self.text.push('\n');
     }
-}
-
-/// The text in lines of at most `room` columns, but for longer words.
-pub fn folded(text: &str, room: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is always one");
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() <= room {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
 }
