@@ -4,6 +4,7 @@
 mod support;
 
 mod cli {
+    mod completions;
     mod crash;
     mod files;
     mod help;
@@ -12,6 +13,7 @@ mod cli {
     mod keys;
     mod limit_flags;
     mod limits;
+    mod man;
     mod ordered;
     mod output;
     mod report;

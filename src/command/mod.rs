@@ -2,11 +2,14 @@
 
 mod args;
 mod compare;
+mod completions;
 mod files;
 mod help;
 mod input;
 mod kept;
 mod limits;
+mod line;
+mod man;
 mod mock;
 mod not_it;
 mod origin;
@@ -15,8 +18,10 @@ mod resume;
 mod rules;
 mod run;
 mod show;
+mod typo;
 mod values;
 mod verify;
+mod which;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -24,17 +29,15 @@ use std::panic;
 use std::sync::mpsc;
 use std::thread;
 
-use clap::Parser;
-use clap::error::{ContextKind, ContextValue};
-
 use crate::error::{Exit, Problem};
-use args::{Cli, Command};
+use args::Command;
 
 /// Runs the program: reads the command line, does what it says, and tells how it ended.
 pub fn main(line: impl IntoIterator<Item = OsString>) -> Exit {
-    let cli = match Cli::try_parse_from(line) {
+    let line: Vec<_> = line.into_iter().collect();
+    let cli = match line::read(&line) {
         Ok(cli) => cli,
-        Err(said) => return show_usage(&without_secrets(said)),
+        Err(said) => return show_usage(&said),
     };
     let ended = match cli.command {
         Command::Run(args) => return until_left(move |leave| exit(run::run(&args, leave))),
@@ -42,7 +45,9 @@ pub fn main(line: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Verify(args) => verify::verify(&args),
         Command::Report(args) => report::report(&args),
         Command::Mock(args) => mock::mock(&args),
-        Command::Help(args) => help::help(&args),
+        Command::Completions(args) => completions::completions(&args),
+        Command::Man(args) => man::man(&args),
+        Command::Help(args) => return help::help(&args),
     };
     exit(ended)
 }
@@ -81,24 +86,6 @@ fn until_left(work: impl FnOnce(Leave) -> Exit + Send + 'static) -> Exit {
 
 /// Leaves the program with this exit, whatever else goes on.
 type Leave = Box<dyn FnOnce(Exit) + Send>;
-
-/// Options whose values may be credentials: what is wrong with one is told without it.
-const SECRET_OPTIONS: [&str; 2] = ["--header", "--base-url"];
-
-fn without_secrets(mut said: clap::Error) -> clap::Error {
-    let option = match said.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(option)) => option.as_str(),
-        Some(_) | None => "",
-    };
-    if SECRET_OPTIONS
-        .iter()
-        .any(|secret| option.starts_with(secret))
-    {
-        let hidden = ContextValue::String("***".to_owned());
-        said.insert(ContextKind::InvalidValue, hidden);
-    }
-    said
-}
 
 /// Help goes to stdout, what is wrong with the flags to stderr; a closed pipe is no error.
 fn show_usage(said: &clap::Error) -> Exit {

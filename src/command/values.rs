@@ -2,9 +2,12 @@
 //!
 //! Messages say the accepted range; clap adds the flag and the value.
 
+use std::ffi::OsStr;
+use std::str::FromStr;
 use std::time::Duration;
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Command, ValueEnum};
 use http::{HeaderName, HeaderValue};
 use url::Url;
 
@@ -84,6 +87,48 @@ pub(super) enum ColorWhen {
     Never,
 }
 
+/// One of a few words: shells offer them, and a slip is answered with the nearest.
+pub(super) fn one_of<T>(words: impl Into<PossibleValuesParser>) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = String> + Clone + Send + Sync + 'static,
+{
+    words.into().try_map(|word| word.parse::<T>())
+}
+
+/// Words or something else: shells offer the words.
+pub(super) fn or_else<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = String> + Clone + Send + Sync + 'static,
+{
+    OrElse {
+        words,
+        rest: |text: &str| text.parse::<T>(),
+    }
+}
+
+#[derive(Clone)]
+struct OrElse<P> {
+    words: &'static [&'static str],
+    rest: P,
+}
+
+impl<P: TypedValueParser> TypedValueParser for OrElse<P> {
+    type Value = P::Value;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<P::Value, clap::Error> {
+        self.rest.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.words.iter().map(PossibleValue::new)))
+    }
+}
+
 /// What `--ordered` means, given or not.
 pub(super) fn order(given: bool) -> Order {
     if given {
@@ -125,6 +170,11 @@ fn or_none<T>(text: &str, parse: fn(&str) -> Result<T, String>) -> Result<Bound<
 pub(super) fn attempts(text: &str) -> Result<u32, String> {
     let count = parse_count(text)?;
     u32::try_from(count).map_err(|_| format!("at most {}", u32::MAX))
+}
+
+pub(super) fn seed(text: &str) -> Result<u64, String> {
+    let number = text.parse();
+    number.map_err(|_| format!("write a whole number from 0 to {}", u64::MAX))
 }
 
 pub(super) fn bytes(text: &str) -> Result<u64, String> {

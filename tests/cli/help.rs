@@ -6,6 +6,114 @@ fn stdout(done: &Output) -> String {
     String::from_utf8(done.stdout.clone()).expect("help is text")
 }
 
+/// The commands, as the help lists them.
+pub(super) fn commands() -> Vec<String> {
+    let done = Shaper::plain().args(["--help"]).output();
+    let page = stdout(&done);
+    let list = page.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let list = list.take_while(|line| !line.is_empty());
+    let names = list.filter_map(|line| line.strip_prefix("  ")?.split_once("  "));
+    let names = names.map(|(name, _)| name).filter(|name| !name.is_empty());
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    assert!(names.len() >= 8, "{done}");
+    names
+}
+
+#[test]
+fn every_command_has_examples_and_exit_codes() {
+    for command in commands() {
+        let done = Shaper::plain().args([&*command, "--help"]).output();
+        done.exits(0);
+        let page = stdout(&done);
+        for part in ["Usage: shaper", "\n\nExample", "\n\nExit codes: "] {
+            assert!(page.contains(part), "no {part:?} in {done}");
+        }
+        let example = page
+            .lines()
+            .skip_while(|line| !line.starts_with("Example"))
+            .nth(1);
+        assert!(
+            example.is_some_and(|line| line.contains("shaper")),
+            "{done}"
+        );
+    }
+}
+
+#[test]
+fn the_short_help_fits_a_screen_and_the_long_one_has_every_option() {
+    let short = Shaper::run().args(["-h"]).output();
+    let long = Shaper::run().args(["--help"]).output();
+    let (few, all) = (stdout(&short), stdout(&long));
+    assert!(few.lines().count() * 4 < all.lines().count() * 3, "{short}");
+    for option in [
+        "--concurrency",
+        "--qps",
+        "--output",
+        "--resume",
+        "--mock",
+        "--help",
+    ] {
+        assert!(few.contains(option), "no {option} in {short}");
+    }
+    assert!(
+        few.contains("All options, and exit codes: shaper run --help"),
+        "{short}"
+    );
+    for rare in ["--oversize", "--lookahead", "alias:"] {
+        assert!(!few.contains(rare), "{rare} in {short}");
+    }
+    for option in [
+        "--oversize",
+        "[alias: --rate]",
+        "--sliding-window]",
+        "[alias: --max-wait]",
+    ] {
+        assert!(all.contains(option), "no {option} in {long}");
+    }
+}
+
+#[test]
+fn a_slip_is_answered_with_the_right_word() {
+    for (line, right) in [
+        (&["rnu"][..], "'run'"),
+        (&["help", "rnu"], "shaper help run"),
+        (&["help", "limit"], "shaper help limits"),
+        (&["man", "verfy"], "shaper man verify"),
+        (&["completions", "bsh"], "'bash'"),
+        (&["run", "--concurency", "5"], "'--concurrency'"),
+        (&["run", "--qsp", "5"], "'--qps'"),
+        (&["run", "--report", "jsno"], "'json'"),
+        (&["run", "--jitter", "ful"], "'full'"),
+        (&["run", "--retry-unsafe", "idempotend"], "'idempotent'"),
+        (&["run", "--format", "jsnol"], "'jsonl'"),
+        (
+            &["verify", "--mock"],
+            "'--mock' is an option of 'shaper run'",
+        ),
+    ] {
+        let done = Shaper::plain().args(line).output();
+        done.exits(2).says(right);
+        assert!(done.stdout.is_empty(), "{done}");
+    }
+}
+
+#[test]
+fn another_word_is_answered_with_no_guess() {
+    for (line, wrong) in [
+        (&["run", "--no-such-option"][..], "--no-such-option"),
+        (&["run", "--zzz=1"], "--zzz"),
+        (&["run", "-Z", "3"], "-Z"),
+        (&["run", "--jitter", "zzz"], "zzz"),
+        (&["nonsense"], "nonsense"),
+        (&["help", "nonsense"], "nonsense"),
+        (&["man", "nonsense"], "nonsense"),
+    ] {
+        let done = Shaper::plain().args(line).output();
+        done.exits(2).says(wrong);
+        done.never_says("similar").never_says("as a value");
+    }
+}
+
 #[test]
 fn help_limits_names_every_kind_with_what_it_promises() {
     let done = Shaper::plain().args(["help", "limits"]).output();
@@ -39,7 +147,8 @@ fn help_limits_names_every_kind_with_what_it_promises() {
 
 #[test]
 fn help_on_a_command_is_its_help() {
-    for command in ["run", "compare", "report", "mock"] {
+    for command in commands() {
+        let command = command.as_str();
         let topic = Shaper::plain().args(["help", command]).output();
         let flag = Shaper::plain().args([command, "--help"]).output();
         topic.exits(0);

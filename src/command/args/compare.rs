@@ -7,6 +7,11 @@ use crate::units::{Cost, Rate};
 
 /// `shaper compare`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  shaper compare
+  shaper compare -c 50 --qps 25 --jobs 500
+
+Exit codes: 0 compared, 2 options unusable, 3 stdout takes no more, 141 stdout closed.")]
 pub(in crate::command) struct CompareArgs {
     /// Slots of the semaphores
     #[arg(short, long, value_name = "N", default_value = "20", allow_hyphen_values = true, value_parser = count)]

@@ -4,8 +4,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::super::values::seed;
+
 /// `shaper mock`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  shaper mock --latency 50ms --limit \"10/1s window\"
+  shaper mock --latency exp:50ms --fail 503:1% --arrivals-file arrivals.jsonl
+
+Exit codes: 130 ended by Ctrl-C, 143 by SIGTERM; 2 options or address unusable, 3 arrivals not written.")]
 pub(in crate::command) struct MockArgs {
     /// Where to listen; loopback by default
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
@@ -32,6 +39,6 @@ pub(in crate::command) struct MockArgs {
     #[arg(long, value_name = "FILE")]
     pub(in crate::command) arrivals_file: Option<PathBuf>,
     /// Seed of latencies and failures
-    #[arg(long, value_name = "N", default_value = "0")]
+    #[arg(long, value_name = "N", default_value = "0", allow_hyphen_values = true, value_parser = seed)]
     pub(in crate::command) seed: u64,
 }

@@ -1,6 +1,7 @@
 //! The command line as it is typed: one file a command. Floor 6: front.
 
 mod compare;
+mod completions;
 mod mock;
 mod report;
 mod run;
@@ -10,6 +11,7 @@ mod verify;
 use clap::{Args, Parser, Subcommand};
 
 pub(super) use compare::CompareArgs;
+pub(super) use completions::{CompletionsArgs, ManArgs};
 pub(super) use mock::MockArgs;
 pub(super) use report::ReportArgs;
 pub(super) use run::{
@@ -24,9 +26,16 @@ pub(super) use verify::VerifyArgs;
 #[command(
     name = "shaper",
     version,
-    max_term_width = 100,
     arg_required_else_help = true,
-    disable_help_subcommand = true
+    disable_help_subcommand = true,
+    after_help = "Examples:
+  shaper run jobs.jsonl --concurrency 20 --qps 10 -o results.jsonl
+  shaper run jobs.jsonl --qps 10 --mock
+  shaper compare
+  shaper help limits
+
+Exit codes: 0 all ok, 1 ended, some failed, 2 flags or input unusable, 3 results not written, \
+130 interrupted, 143 terminated, 141 stdout closed. Each command tells its own: shaper COMMAND --help."
 )]
 pub(super) struct Cli {
     /// What to do.
@@ -47,12 +56,21 @@ pub(super) enum Command {
     Report(ReportArgs),
     /// Serve the modelled API over HTTP
     Mock(MockArgs),
+    /// Print the script that completes this command line in a shell
+    Completions(CompletionsArgs),
+    /// Print the manual, for man
+    Man(ManArgs),
     /// Say how a command is used, or (help limits) which limit suits which server
     Help(HelpArgs),
 }
 
 /// `shaper help`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  shaper help run
+  shaper help limits
+
+Exit codes: 0 told, 2 no such topic, 3 stdout takes no more, 141 stdout closed.")]
 pub(super) struct HelpArgs {
     /// A command, or limits
     #[arg(value_name = "TOPIC")]
@@ -85,7 +103,7 @@ mod tests {
             ("--window 0/1s", "above zero"),
             ("--max-attempts 0", "from 1"),
             ("--retries -1", "0..=65535"),
-            ("--seed -1", "invalid digit"),
+            ("--seed -1", "from 0 to 18446744073709551615"),
             ("--backoff 2s..1s", "MIN 2.00 s is above MAX 1.00 s"),
             ("--timeout 0", "above 0s"),
             ("--timeout -1s", "write a time"),

@@ -6,7 +6,7 @@ use clap::Args;
 use http::Method;
 use url::Url;
 
-use super::super::values::base_url;
+use super::super::values::{base_url, one_of};
 use crate::source::Format;
 
 /// `shaper report`.
@@ -42,8 +42,8 @@ pub(in crate::command) struct ReportArgs {
     #[arg(long, value_name = "TEXT", help_heading = AS_TO_THE_RUN)]
     pub(in crate::command) data: Option<String>,
     /// jsonl or urls: of several job files only those in this format
-    #[arg(long, value_name = "FORMAT", help_heading = AS_TO_THE_RUN)]
+    #[arg(long, value_name = "FORMAT", help_heading = AS_TO_THE_RUN, value_parser = one_of::<Format>(["jsonl", "urls"]), hide_possible_values = true)]
     pub(in crate::command) format: Option<Format>,
 }
 
-const AS_TO_THE_RUN: &str = "As they were given to the run (default: what FILE.run tells)";
+const AS_TO_THE_RUN: &str = "As given to the run";

@@ -10,7 +10,7 @@ use url::Url;
 
 use super::super::values::{
     Bound, Burst, ProgressKind, Value, attempts, base_url, burst, bytes, count, count_or_none,
-    header_line, order, rate_or_none, span, window,
+    header_line, one_of, or_else, order, rate_or_none, seed, span, window,
 };
 use super::ShowArgs;
 use crate::engine::{Arrivals, Order, Oversize, Refund};
@@ -27,12 +27,21 @@ use crate::usage::UsageAt;
 
 /// `shaper run`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    after_help = "RATE is N/DUR: 10, 10/s, 600/m, 600rpm, 0.5/s, 100/250ms; DUR is 250ms, 1.5s, 30, 2m, 1h30m, a bare
+number is seconds. none is no limit.
+
+Tried again are 408, 425, 429, 500, 502, 503, 504, 529, and what failed to connect, timed out, was reset or
+came with an incomplete body.
+
+Examples:
   shaper run jobs.jsonl --concurrency 20 --qps 10 -o results.jsonl
   cat urls.txt | shaper run --rpm 600 > results.jsonl
+  shaper run jobs.jsonl -o results.jsonl --resume --retry-failed
 
 Exit codes: 0 all ok, 1 some failed or invalid, 2 flags or input unusable, 3 results not written,
-130 interrupted, 143 terminated, 141 stdout closed.")]
+130 interrupted, 143 terminated, 141 stdout closed."
+)]
 pub(in crate::command) struct RunArgs {
     /// Files of jobs (JSON lines, or a list of URLs); `-`, or nothing while stdin is not a terminal, is stdin
     #[arg(value_name = "JOBS")]
@@ -66,9 +75,7 @@ pub(in crate::command) struct RunArgs {
 
 /// What limits the run.
 #[derive(Debug, Args)]
-#[command(
-    next_help_heading = "Limits (all hold at once; RATE is N/DUR: 10, 10/s, 600/m, 600rpm, 0.5/s, 100/250ms; none is no limit)"
-)]
+#[command(next_help_heading = "Limits (all hold at once)")]
 pub(in crate::command) struct LimitArgs {
     /// Slots: requests in flight
     #[arg(short, long, value_name = "N|none", default_value = "10", allow_hyphen_values = true, value_parser = count_or_none)]
@@ -100,7 +107,7 @@ pub(in crate::command) struct LimitArgs {
     #[arg(long, value_name = "SPEC", allow_hyphen_values = true)]
     pub(in crate::command) limit: Vec<Spec>,
     /// Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", value_parser = or_else::<KeyBy>(&["host", "header:", "field:"]), hide_possible_values = true)]
     pub(in crate::command) per: Option<KeyBy>,
 }
 
@@ -119,7 +126,7 @@ pub(in crate::command) struct WaitingArgs {
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_duration)]
     pub(in crate::command) guard: Option<Duration>,
     /// When jobs are due: closed (as slots and limits allow), once (all at the start)
-    #[arg(long, value_name = "WHEN", default_value = "closed")]
+    #[arg(long, value_name = "WHEN", default_value = "closed", value_parser = one_of::<Arrivals>(["closed", "once"]), hide_possible_values = true)]
     pub(in crate::command) arrivals: Arrivals,
     /// Most jobs held at once: waiting, resting, in flight, unwritten
     #[arg(long, value_name = "N", default_value = "10000", allow_hyphen_values = true, value_parser = count)]
@@ -128,28 +135,26 @@ pub(in crate::command) struct WaitingArgs {
 
 /// What jobs cost of limits on units.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Units (LLM tokens; under --tpm, --tps and --limit with tokens)")]
+#[command(next_help_heading = "Units (LLM tokens)")]
 pub(in crate::command) struct UnitArgs {
     /// How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output);
     /// o200k, cl100k, openai in a build with the feature bpe
-    #[arg(long, value_name = "HOW", default_value = "chars")]
+    #[arg(long, value_name = "HOW", default_value = "chars", value_parser = one_of::<Estimator>(["chars", "o200k", "cl100k", "openai"]), hide_possible_values = true)]
     pub(in crate::command) estimate: Estimator,
     /// Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves
     #[arg(long, value_name = "POINTER")]
     pub(in crate::command) usage: Option<UsageAt>,
     /// What was reserved and not used: unused (it is given back), never
-    #[arg(long, value_name = "WHICH", default_value = "unused")]
+    #[arg(long, value_name = "WHICH", default_value = "unused", value_parser = one_of::<Refund>(["unused", "never"]), hide_possible_values = true)]
     pub(in crate::command) refund: Refund,
     /// A job that costs more than a limit ever holds: fail, wait (until the limit is full; it owes the rest)
-    #[arg(long, value_name = "WHAT", default_value = "fail")]
+    #[arg(long, value_name = "WHAT", default_value = "fail", value_parser = one_of::<Oversize>(["fail", "wait"]), hide_possible_values = true)]
     pub(in crate::command) oversize: Oversize,
 }
 
 /// When a try is repeated.
 #[derive(Debug, Args)]
-#[command(
-    next_help_heading = "Retry (408 425 429 500 502 503 504 529, connect, timeout, reset, incomplete body)"
-)]
+#[command(next_help_heading = "Retry")]
 pub(in crate::command) struct RetryArgs {
     /// Tries of a job, 1 is no retry; --retries N is one more
     #[arg(long, value_name = "N", default_value = "5", allow_hyphen_values = true, value_parser = attempts)]
@@ -172,13 +177,13 @@ pub(in crate::command) struct RetryArgs {
     )]
     pub(in crate::command) backoff: Backoff,
     /// How rests are spread: full, equal, decorrelated, none
-    #[arg(long, value_name = "KIND", default_value = "full")]
+    #[arg(long, value_name = "KIND", default_value = "full", value_parser = one_of::<Jitter>(["full", "equal", "decorrelated", "none"]), hide_possible_values = true)]
     pub(in crate::command) jitter: Jitter,
     /// Seed of the jitter; default: a new one for each run
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
     pub(in crate::command) seed: Option<u64>,
     /// Repeat a try that was sent and got no status line: never, idempotent, always
-    #[arg(long, value_name = "WHICH", default_value = "idempotent")]
+    #[arg(long, value_name = "WHICH", default_value = "idempotent", value_parser = one_of::<RetryUnsafe>(["never", "idempotent", "always"]), hide_possible_values = true)]
     pub(in crate::command) retry_unsafe: RetryUnsafe,
     /// The longest a try may take, from its grant to the last byte; queueing never counts
     #[arg(long, value_name = "DUR", default_value = "30s", allow_hyphen_values = true, value_parser = span)]
@@ -232,7 +237,7 @@ pub(in crate::command) struct JobArgs {
 #[command(next_help_heading = "Input")]
 pub(in crate::command) struct InputArgs {
     /// jsonl or urls; default: by content
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = one_of::<Format>(["jsonl", "urls"]), hide_possible_values = true)]
     pub(in crate::command) format: Option<Format>,
     /// Read only the first N jobs
     #[arg(short = 'n', long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
@@ -284,7 +289,9 @@ pub(in crate::command) struct OutputArgs {
         long,
         value_name = "never|end|DUR",
         default_value = "end",
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        value_parser = or_else::<Fsync>(&["never", "end"]),
+        hide_possible_values = true
     )]
     pub(in crate::command) fsync: Fsync,
     /// Results in the order of the input; one that waits for an older one keeps its slot
@@ -294,10 +301,10 @@ pub(in crate::command) struct OutputArgs {
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = span)]
     pub(in crate::command) grace: Option<Duration>,
     /// Bodies of answers in the results: keep, none
-    #[arg(long, value_name = "WHICH", default_value = "keep")]
+    #[arg(long, value_name = "WHICH", default_value = "keep", value_parser = one_of::<Keep>(["keep", "none"]), hide_possible_values = true)]
     pub(in crate::command) body: Keep,
     /// Headers of answers in the results: keep, none
-    #[arg(long, value_name = "WHICH", default_value = "keep")]
+    #[arg(long, value_name = "WHICH", default_value = "keep", value_parser = one_of::<Keep>(["keep", "none"]), hide_possible_values = true)]
     pub(in crate::command) headers: Keep,
     /// The report.
     #[command(flatten)]

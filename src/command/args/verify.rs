@@ -17,6 +17,10 @@ use crate::units::parse_duration;
 to the microsecond. Limits given here stand for all those of FILE.run. Several files are shards
 of one run: all their sends together are held against each limit.
 
+Examples:
+  shaper verify results.jsonl
+  shaper verify arrivals.jsonl --window 10/1s
+
 Exit codes: 0 proved, 1 exceeded, or not proved for clocks so far apart, 2 unreadable or no limits."
 )]
 pub(in crate::command) struct VerifyArgs {

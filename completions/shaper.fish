@@ -1,0 +1,164 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_shaper_global_optspecs
+    string join \n h/help V/version
+end
+
+function __fish_shaper_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_shaper_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_shaper_using_subcommand
+    set -l cmd (__fish_shaper_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c shaper -n "__fish_shaper_needs_command" -s h -l help -d 'Print help; -h is shorter'
+complete -c shaper -n "__fish_shaper_needs_command" -s V -l version -d 'Print version'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "run" -d 'Do the jobs under the limits, write one result per job, report'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "compare" -d 'The same 1000 jobs under several disciplines, side by side; virtual time, nothing is sent'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "verify" -d 'Prove from the recorded send times that no limit was exceeded'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "report" -d 'Copy the lines of the jobs that failed out of the job files, to run them again'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "mock" -d 'Serve the modelled API over HTTP'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "completions" -d 'Print the script that completes this command line in a shell'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "help" -d 'Say how a command is used, or (help limits) which limit suits which server'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "man" -d 'Print the manual, for man'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s c -l concurrency -d 'Slots: requests in flight' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l tps -d 'Units per second' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l token-burst -d 'Capacity and start level of --tpm and --tps; default one minute\'s (second\'s) worth' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l window -l sliding-window -d 'At most N sends in ANY window of DUR; repeatable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l limit -d 'Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] [per=KEY] [at=send|reply] [name=WORD]"; see `shaper help limits`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l per -d 'Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)' -r -f -a "host\t''
+header:\t''
+field:\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l per-host -d 'Slots of each origin (scheme, host and port), besides --concurrency' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l queue-timeout -l max-wait -d 'A job that would wait longer than this fails, kind `queue_timeout`; 0s is now or never' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l guard -d 'Room that windows keep for the jitter on the way; default: measured, at least 5 ms, at most 1 % of the period; 0 is none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l arrivals -d 'When jobs are due: closed (as slots and limits allow), once (all at the start)' -r -f -a "closed\t''
+once\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l lookahead -d 'Most jobs held at once: waiting, resting, in flight, unwritten' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l estimate -d 'How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output); o200k, cl100k, openai in a build with the feature bpe' -r -f -a "chars\t''
+o200k\t''
+cl100k\t''
+openai\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l usage -d 'Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l refund -d 'What was reserved and not used: unused (it is given back), never' -r -f -a "unused\t''
+never\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l oversize -d 'A job that costs more than a limit ever holds: fail, wait (until the limit is full; it owes the rest)' -r -f -a "fail\t''
+wait\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-attempts -d 'Tries of a job, 1 is no retry; --retries N is one more' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l retries -d 'The same as --max-attempts N+1' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l backoff -d 'The rest before the k-th retry is MIN x 2^(k-1), at most MAX; a server\'s Retry-After is a floor' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l jitter -d 'How rests are spread: full, equal, decorrelated, none' -r -f -a "full\t''
+equal\t''
+decorrelated\t''
+none\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l seed -d 'Seed of the jitter; default: a new one for each run' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-unsafe -d 'Repeat a try that was sent and got no status line: never, idempotent, always' -r -f -a "never\t''
+idempotent\t''
+always\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l connect-timeout -d 'The longest that connecting may take: within it nothing was sent, so every job may try again' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l read-timeout -d 'The longest gap between bytes of an answer' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s H -l header -d 'A header for every job; a job\'s own wins' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s X -l method -d 'The method of jobs that name none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l data -d 'The body of jobs that have none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l base-url -d 'What relative URLs are relative to' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-body -d 'The longest body that is taken' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l mock -d 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l format -d 'jsonl or urls; default: by content' -r -f -a "jsonl\t''
+urls\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s o -l output -d 'Results, one JSON line per job; default: stdout, if that is not a terminal' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l fsync -d 'When results have to be on the disk, not only in the file: never, end, or each DUR' -r -f -a "never\t''
+end\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l grace -d 'After Ctrl-C or SIGTERM what is in flight may take so long; default: no limit but --timeout' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l body -d 'Bodies of answers in the results: keep, none' -r -f -a "keep\t''
+none\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l headers -d 'Headers of answers in the results: keep, none' -r -f -a "keep\t''
+none\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l report -d 'The report: text, json, none' -r -f -a "text\t'For people'
+json\t'For programs'
+none\t'No report'"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l report-file -d 'Where the report goes; default: stderr after a run, else stdout' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l progress -d 'Progress on stderr: auto, bar (a line that is redrawn), plain (a line each 10 s), none' -r -f -a "auto\t'A line that is redrawn in a terminal, else plain lines'
+bar\t'The line that is redrawn'
+plain\t'Plain lines, one each 10 s'
+none\t'Nothing'"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l strict -d 'Check the whole input first; any bad line stops before the first send'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l allow-empty -d 'An input without jobs is no error'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l overwrite -d 'Replace a file of results'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l ordered -d 'Results in the order of the input; one that waits for an older one keeps its slot'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l ascii -d 'No characters outside ASCII'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s v -l verbose -d 'Say more: every failed job'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s q -l quiet -d 'Nothing on stderr but what ends the run'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l resume -d 'Send only what has no result in the file of -o yet; without that file, begin'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-failed -d 'With --resume: jobs that failed are run again, and their later result counts'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l force-resume -d 'With --resume: take results that belong to another input'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l repair -d 'With --resume: lines of the results that are damaged are set aside in FILE.bad, and their jobs run again'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s h -l help -d 'Print help; -h is shorter'
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -s c -l concurrency -d 'Slots of the semaphores' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l qps -l rate -d 'The rate of the limiters, and what the modelled API accepts in any window of its period' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l jobs -d 'How many jobs come at once' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l ascii -d 'No characters outside ASCII'
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -s h -l help -d 'Print help; -h is shorter'
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -l tps -d 'Units per second' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -l token-burst -d 'Capacity and start level of --tpm and --tps; default one minute\'s (second\'s) worth' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -l window -l sliding-window -d 'At most N sends in ANY window of DUR; repeatable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -l limit -d 'Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] [per=KEY] [at=send|reply] [name=WORD]"; see `shaper help limits`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -l per -d 'Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)' -r -f -a "host\t''
+header:\t''
+field:\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -l slack -d 'How long before a grant a bucket may have been charged; default: that of FILE.run, else 2ms' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -l clock-skew -d 'How far apart the clocks of the files may be: a limit is proved if it holds for any such clocks' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -l report -d 'The form of the proof: text, json, none' -r -f -a "text\t'For people'
+json\t'For programs'
+none\t'No report'"
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -s c -l concurrency -d 'Slots: requests in flight' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -s h -l help -d 'Print help; -h is shorter'
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l base-url -d 'What relative URLs were relative to' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -s X -l method -d 'The method of jobs that name none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l data -d 'The body of jobs that have none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l format -d 'jsonl or urls: of several job files only those in this format' -r -f -a "jsonl\t''
+urls\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l failed-jobs -d 'Copy the lines of failed jobs to stdout, byte for byte'
+complete -c shaper -n "__fish_shaper_using_subcommand report" -s h -l help -d 'Print help; -h is shorter'
+complete -c shaper -n "__fish_shaper_using_subcommand mock" -l listen -d 'Where to listen; loopback by default' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand mock" -l latency -d '50ms, exp:50ms (exponential), p50:80ms/p99:400ms (log-normal)' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand mock" -l limit -d 'A limit of the server, e.g. "10/1s window"; repeatable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand mock" -l slots -d 'Requests served at once; more wait inside' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand mock" -l fail -d 'A share of requests that fails: 503:1%; repeatable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand mock" -l tokens -d 'The usage that every reply reports' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand mock" -l retry-after -d 'The form of Retry-After: seconds, date, none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand mock" -l arrivals-file -d 'Write what arrived, as result lines' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand mock" -l seed -d 'Seed of latencies and failures' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand mock" -s h -l help -d 'Print help; -h is shorter'
+complete -c shaper -n "__fish_shaper_using_subcommand completions" -s h -l help -d 'Print help; -h is shorter'
+complete -c shaper -n "__fish_shaper_using_subcommand help" -s h -l help -d 'Print help; -h is shorter'
+complete -c shaper -n "__fish_shaper_using_subcommand man" -s h -l help -d 'Print help; -h is shorter'
+complete -c shaper -n "__fish_shaper_using_subcommand completions" -f -a "bash elvish fish powershell zsh"
+complete -c shaper -n "__fish_shaper_using_subcommand help" -f -a "run compare verify report mock completions man help limits"
+complete -c shaper -n "__fish_shaper_using_subcommand man" -f -a "run compare verify report mock completions man help"

@@ -1,0 +1,226 @@
+//! The command line as a whole: how it is read, and how its help looks. Floor 6: front.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+
+use clap::builder::{PossibleValuesParser, Str, StyledStr};
+use clap::{Arg, ArgAction, ColorChoice, CommandFactory, FromArgMatches, ValueEnum, ValueHint};
+
+use super::args::Cli;
+use super::help::TOPICS;
+use super::typo;
+use super::values::ColorWhen;
+use crate::report::folded;
+use crate::terminal::Columns;
+
+/// Reads a command line; help that is asked for and whatever is wrong with it are errors.
+pub(super) fn read(line: &[OsString]) -> Result<Cli, clap::Error> {
+    let detail = if line.iter().any(|word| word == "-h") {
+        Detail::Usual
+    } else {
+        Detail::All
+    };
+    // The words are right, or missing and help goes to stderr.
+    let columns = match line.len() {
+        0 | 1 => Columns::of(&io::stderr()),
+        _ => Columns::of(&io::stdout()),
+    };
+    let mut program = program(detail, columns).color(colour(line));
+    let read = program
+        .try_get_matches_from_mut(line)
+        .and_then(|found| Cli::from_arg_matches(&found));
+    read.map_err(|said| typo::mended(said, &mut program, line))
+}
+
+/// How much help tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// `-h`: what most need.
+    Usual,
+    /// `--help`: everything.
+    All,
+}
+
+/// The whole program for clap.
+pub(super) fn program(detail: Detail, columns: Columns) -> clap::Command {
+    let program = Cli::command().term_width(columns.get());
+    dressed(program, detail, columns).mut_subcommands(|command| dressed(command, detail, columns))
+}
+
+fn dressed(command: clap::Command, detail: Detail, columns: Columns) -> clap::Command {
+    let name = match command.get_name() {
+        "shaper" => "shaper".to_owned(),
+        name => format!("shaper {name}"),
+    };
+    let many = command.get_opts().count() > MANY;
+    let mut after = command.get_after_help().map(StyledStr::to_string);
+    let command = match detail {
+        Detail::Usual if many => {
+            let examples = after.as_deref().map(|text| text.split("\n\n"));
+            let examples =
+                examples.and_then(|mut parts| parts.find(|part| part.starts_with("Example")));
+            let more = format!("All options, and exit codes: {name} --help");
+            after = Some([examples.unwrap_or_default(), &more].join("\n\n"));
+            command.mut_args(|arg| {
+                let usual = USUAL.contains(&arg.get_id().as_str());
+                arg.hide(!usual)
+            })
+        }
+        Detail::Usual => command,
+        Detail::All => command.mut_args(with_aliases),
+    };
+    let help = Arg::new("help")
+        .short('h')
+        .long("help")
+        .action(ArgAction::Help)
+        .help("Print help; -h is shorter");
+    let command = command
+        .next_help_heading(None)
+        .disable_help_flag(true)
+        .arg(help);
+    match after {
+        Some(text) => command.after_help(laid_out(&text, columns.get())),
+        None => command,
+    }
+}
+
+/// From so many options on `-h` shows only [`USUAL`] ones.
+const MANY: usize = 20;
+
+/// The options that `-h` shows of commands with many: those that a first run needs.
+const USUAL: [&str; 30] = [
+    "jobs",
+    "results",
+    "concurrency",
+    "qps",
+    "rpm",
+    "burst",
+    "tpm",
+    "window",
+    "limit",
+    "per",
+    "per_host",
+    "max_attempts",
+    "timeout",
+    "header",
+    "bearer_env",
+    "base_url",
+    "mock",
+    "api",
+    "latency",
+    "format",
+    "limit_jobs",
+    "strict",
+    "output",
+    "overwrite",
+    "resume",
+    "retry_failed",
+    "report",
+    "report_file",
+    "progress",
+    "quiet",
+];
+
+/// Other spellings of an option are shown where there is room.
+fn with_aliases(arg: Arg) -> Arg {
+    let names: Vec<Str> = arg
+        .get_all_aliases()
+        .into_iter()
+        .flatten()
+        .map(|name| Str::from(name.to_owned()))
+        .collect();
+    arg.alias(None::<&str>).visible_aliases(names)
+}
+
+/// Paragraphs in lines of so many columns. A line that is indented is one of a shell, and stays one there.
+fn laid_out(text: &str, columns: usize) -> String {
+    let paragraphs = text.split("\n\n").map(|paragraph| {
+        let mut lines: Vec<String> = Vec::new();
+        let mut running = String::new();
+        for line in paragraph.lines() {
+            if let Some(example) = line.strip_prefix("  ") {
+                lines.extend((!running.is_empty()).then(|| std::mem::take(&mut running)));
+                let mut parts = folded(example, columns - 6);
+                let last = parts.len() - 1;
+                parts[..last]
+                    .iter_mut()
+                    .for_each(|part| part.push_str(" \\"));
+                lines.push(format!("  {}", parts.join("\n    ")));
+            } else {
+                running.extend(
+                    [" ", line]
+                        .into_iter()
+                        .skip(usize::from(running.is_empty())),
+                );
+            }
+        }
+        if !running.is_empty() {
+            lines.extend(folded(&running, columns));
+        }
+        lines.join("\n")
+    });
+    paragraphs.collect::<Vec<_>>().join("\n\n")
+}
+
+/// `--color` counts for what clap prints, too.
+fn colour(line: &[OsString]) -> ColorChoice {
+    let words = line.iter().map(OsString::as_os_str);
+    let mut words = words.take_while(|word| *word != "--").map(OsStr::to_str);
+    let mut when = None;
+    while let Some(word) = words.next() {
+        let value = match word {
+            Some("--color") => words.next().flatten(),
+            Some(word) => word.strip_prefix("--color="),
+            None => None,
+        };
+        when = value
+            .and_then(|value| ColorWhen::from_str(value, false).ok())
+            .or(when);
+    }
+    match when {
+        Some(ColorWhen::Always) => ColorChoice::Always,
+        Some(ColorWhen::Never) => ColorChoice::Never,
+        Some(ColorWhen::Auto) | None => ColorChoice::Auto,
+    }
+}
+
+/// The program as scripts of shells know it.
+pub(super) fn for_shells() -> clap::Command {
+    let program = program(Detail::All, Columns::default());
+    let commands = program.get_subcommands();
+    let commands: Vec<Str> = commands
+        .map(|command| Str::from(command.get_name().to_owned()))
+        .collect();
+    let topics = [&commands[..], &TOPICS.map(Str::from)].concat();
+    let told = |command: clap::Command| command.mut_args(for_shell);
+    told(program)
+        .mut_subcommands(told)
+        .mut_subcommand("help", |help| one_of(help, "topic", topics))
+        .mut_subcommand("man", |man| one_of(man, "command", commands))
+}
+
+/// An argument that is one of these words.
+fn one_of(command: clap::Command, name: &str, words: Vec<Str>) -> clap::Command {
+    let words = PossibleValuesParser::new(words);
+    command.mut_arg(name, |arg| arg.value_parser(words))
+}
+
+/// Where no word is known, none is offered: names of files would be wrong. A colon in the name of a value
+/// would end it in zsh.
+fn for_shell(arg: Arg) -> Arg {
+    let names = arg.get_value_names().map(|names| {
+        let names = names.iter().map(|name| Str::from(name.replace(':', "\\:")));
+        names.collect::<Vec<_>>()
+    });
+    let unknown =
+        arg.get_value_hint() == ValueHint::Unknown && arg.get_possible_values().is_empty();
+    let arg = match names {
+        Some(names) => arg.value_names(names),
+        None => arg,
+    };
+    if unknown && arg.get_action().takes_values() {
+        arg.value_hint(ValueHint::Other)
+    } else {
+        arg
+    }
+}

@@ -1,0 +1,169 @@
+//! `shaper completions`: scripts that real shells take, and what they offer.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::help::commands;
+use crate::support::program::Shaper;
+
+const SHELLS: [(&str, &str); 5] = [
+    ("bash", "shaper.bash"),
+    ("zsh", "_shaper"),
+    ("fish", "shaper.fish"),
+    ("powershell", "_shaper.ps1"),
+    ("elvish", "shaper.elv"),
+];
+
+fn committed() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("completions")
+}
+
+fn script(shell: &str) -> String {
+    let done = Shaper::plain().args(["completions", shell]).output();
+    done.exits(0);
+    String::from_utf8(done.stdout).expect("a script is text")
+}
+
+/// Whether a program is on this machine: CI has those that are asked for here.
+pub(super) fn is_there(program: &str) -> bool {
+    let there = Command::new(program).arg("--version").output().is_ok();
+    assert!(
+        there || env::var_os("CI").is_none(),
+        "{program} is not installed"
+    );
+    there
+}
+
+/// What a shell prints.
+fn says(shell: &str, args: &[&str]) -> Vec<String> {
+    let done = Command::new(shell)
+        .args(args)
+        .current_dir(committed())
+        .output();
+    let done = done.unwrap_or_else(|why| panic!("{shell}: {why}"));
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_scripts_in_the_repository_are_those_of_the_program() {
+    for (shell, file) in SHELLS {
+        let (path, now) = (committed().join(file), script(shell));
+        if env::var_os("SHAPER_BLESS").is_some() {
+            fs::write(&path, &now).expect("the repository can be written");
+        }
+        let then = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            then == now,
+            "completions/{file} is old; renew it: SHAPER_BLESS=1 cargo test --test cli the_scripts_in_the_repository"
+        );
+    }
+}
+
+/// What each shell has to offer: command line, some of the words, and one that would be wrong.
+const OFFERS: [(&str, &[&str], &str); 6] = [
+    (
+        "run --re",
+        &["--resume", "--report", "--retry-unsafe"],
+        "--qps",
+    ),
+    ("run --report ", &["text", "json", "none"], "shaper.fish"),
+    (
+        "run --jitter ",
+        &["full", "equal", "decorrelated", "none"],
+        "shaper.fish",
+    ),
+    ("run --output sh", &["shaper.bash", "shaper.fish"], "--qps"),
+    ("completions ", &["bash", "zsh", "fish"], "shaper.fish"),
+    ("help ", &["run", "limits"], "shaper.fish"),
+];
+
+#[track_caller]
+fn assert_offers(shell: &str, offers: impl Fn(&str) -> Vec<String>) {
+    for (line, expected, wrong) in OFFERS {
+        let words = offers(&format!("shaper {line}"));
+        for word in expected {
+            assert!(
+                words.iter().any(|it| it == word),
+                "{shell} offers no {word} for {line:?}: {words:?}"
+            );
+        }
+        assert!(
+            !words.iter().any(|it| it == wrong),
+            "{shell} offers {wrong} for {line:?}"
+        );
+    }
+    let words = offers("shaper ");
+    for command in commands() {
+        assert!(
+            words.contains(&command),
+            "{shell} offers no {command}: {words:?}"
+        );
+    }
+    let words = offers("shaper run --qps ");
+    let none = words.iter().all(String::is_empty);
+    assert!(none, "{shell} offers {words:?} for a number");
+}
+
+#[test]
+fn bash_completes_options_values_and_files() {
+    let offers = |line: &str| {
+        let script = r#"source ./shaper.bash
+            compopt() { :; }
+            read -ra COMP_WORDS <<< "$1"
+            [[ $1 == *" " ]] && COMP_WORDS+=("")
+            COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+            _shaper shaper "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+            printf '%s\n' "${COMPREPLY[@]}""#;
+        says("bash", &["--norc", "-c", script, "bash", line])
+    };
+    assert_offers("bash", offers);
+}
+
+#[test]
+fn zsh_completes_options_values_and_files() {
+    if !is_there("zsh") {
+        return;
+    }
+    let checked = Command::new("zsh")
+        .args(["-n", "_shaper"])
+        .current_dir(committed())
+        .output();
+    assert_eq!(checked.expect("zsh is there").stderr, b"");
+    let folder = committed().display().to_string();
+    let offers = |line: &str| {
+        let words = says(
+            "zsh",
+            &[
+                "-f",
+                "-c",
+                include_str!("complete.zsh"),
+                "zsh",
+                &folder,
+                line,
+            ],
+        );
+        let words = words.iter().filter_map(|said| {
+            let (_, word) = said.split_once("<offer>")?;
+            Some(word.split_once("</offer>")?.0.to_owned())
+        });
+        words.collect()
+    };
+    assert_offers("zsh", offers);
+}
+
+#[test]
+fn fish_completes_options_values_and_files() {
+    if !is_there("fish") {
+        return;
+    }
+    let offers = |line: &str| {
+        let script = format!("source shaper.fish; complete -C '{line}'");
+        let lines = says("fish", &["--no-config", "-c", &script]);
+        let words = lines.iter().filter_map(|line| line.split('\t').next());
+        words.map(str::to_owned).collect()
+    };
+    assert_offers("fish", offers);
+}
