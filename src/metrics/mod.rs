@@ -1,5 +1,6 @@
 //! What is counted while a run goes: add, and close to derive its figures. Floor 3: rules.
 
+mod busiest;
 pub mod diagnose;
 mod latencies;
 pub mod littles;
@@ -13,6 +14,7 @@ mod timeline;
 
 use std::time::Duration;
 
+pub use busiest::Busiest;
 pub use latencies::{LONGEST, Latencies};
 pub use owner::{HoldOn, Owner, Turn};
 pub use remaining::{Left, Pace};
@@ -31,7 +33,11 @@ use crate::units::Tick;
 /// A first send that is later than due by more than this is late. A busy machine alone stays below it.
 pub const LATE: Duration = Duration::from_millis(100);
 
-/// Everything that is counted while a run goes. Memory: fixed, but 4 bytes for each second.
+/// The most seconds that are counted one by one, 24 days: 8 MB.
+const SECONDS: usize = 1 << 21;
+
+/// Everything that is counted while a run goes. Memory: fixed, but 4 bytes for each of the first 2 million
+/// seconds.
 #[derive(Debug)]
 pub struct Metrics {
     slack: Duration,
@@ -340,9 +346,10 @@ impl Metrics {
 }
 
 fn bump(seconds: &mut Vec<u32>, since: Duration) {
-    let Ok(second) = usize::try_from(since.as_secs()) else {
+    let second = usize::try_from(since.as_secs()).unwrap_or(usize::MAX);
+    if second >= SECONDS {
         return;
-    };
+    }
     if seconds.len() <= second {
         seconds.resize(second + 1, 0);
     }
@@ -352,6 +359,16 @@ fn bump(seconds: &mut Vec<u32>, since: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_of_years_keeps_the_seconds_of_its_first_24_days() {
+        let mut seconds = Vec::new();
+        for day in [0, 1, 24, 25, 30_000] {
+            bump(&mut seconds, Duration::from_secs(day * 86_400));
+        }
+        assert_eq!(seconds.len(), 24 * 86_400 + 1);
+        assert_eq!(seconds.iter().sum::<u32>(), 3);
+    }
 
     #[test]
     fn the_wait_for_the_first_job_is_no_part_of_the_run() {

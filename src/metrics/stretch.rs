@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::SECONDS;
 use super::owner::Owner;
 use crate::limit::Counts;
 use crate::outcome::{Spent, UnitsSpent};
@@ -104,7 +105,7 @@ pub struct Stretch {
     pub mean: Option<Duration>,
     /// Their mean units; zero if nothing counts units.
     pub units: MeanUnits,
-    /// Tries ended in each whole second of it.
+    /// Tries ended in each whole second of it; of a longer one in its first 24 days.
     pub per_second: Vec<u32>,
 }
 
@@ -129,6 +130,7 @@ impl Stretch {
             .collect();
         shares.sort_by_key(|&(owner, span)| (std::cmp::Reverse(span), owner));
         let whole_seconds = usize::try_from(span.as_secs()).unwrap_or(usize::MAX);
+        let whole_seconds = whole_seconds.min(SECONDS);
         let mut per_second: Vec<u32> = per_second.iter().copied().take(whole_seconds).collect();
         per_second.resize(whole_seconds, 0);
         let per = |sum: f64, count: f64| if count > 0.0 { sum / count } else { 0.0 };

@@ -34,7 +34,7 @@ pub struct Cell {
     pub ended: u64,
     /// Of these, answers with status 429.
     pub refused: u64,
-    /// Time integral of the tries in flight, in nanoseconds.
+    /// Time integral of the tries in flight, in nanoseconds; stays at the largest.
     flight: u64,
     /// Nanoseconds of each owner, by its place.
     owners: Vec<u64>,
@@ -60,7 +60,7 @@ impl Cell {
         self.sent += other.sent;
         self.ended += other.ended;
         self.refused += other.refused;
-        self.flight += other.flight;
+        self.flight = self.flight.saturating_add(other.flight);
         for (owner, span) in other.owners() {
             self.credit(owner, nanos(span));
         }
@@ -114,7 +114,9 @@ impl Timeline {
     /// So many tries were in flight meanwhile.
     pub fn flight(&mut self, from: Tick, to: Tick, tries: u64) {
         if tries > 0 {
-            self.over(from, to, |cell, span| cell.flight += span * tries);
+            self.over(from, to, |cell, span| {
+                cell.flight = cell.flight.saturating_add(span.saturating_mul(tries));
+            });
         }
     }
 
@@ -130,7 +132,7 @@ impl Timeline {
         }
         let first = self.reach(from);
         let begin = self.from().0 + first as u64 * self.width;
-        if to.0 <= begin + self.width {
+        if to.0 <= begin.saturating_add(self.width) {
             return add(&mut self.cells[first], to.0 - from.0);
         }
         let last = self.reach(Tick(to.0 - 1));
@@ -138,7 +140,7 @@ impl Timeline {
         let (start, width) = (self.from().0, self.width);
         for (nth, cell) in self.cells[first..=last].iter_mut().enumerate() {
             let begin = start + (first + nth) as u64 * width;
-            add(cell, to.0.min(begin + width) - from.0.max(begin));
+            add(cell, to.0.min(begin.saturating_add(width)) - from.0.max(begin));
         }
     }
 
@@ -238,6 +240,14 @@ mod tests {
         );
         assert_eq!(sums(&first), whole);
         assert_eq!(first, second);
+    }
+
+    #[test]
+    fn a_million_tries_in_flight_for_years_do_not_overflow() {
+        let mut timeline = Timeline::default();
+        timeline.flight(Tick::ZERO, Tick(u64::MAX), 1_000_000);
+        timeline.flight(Tick::ZERO, Tick(u64::MAX), 1_000_000);
+        assert!(timeline.in_flight(&timeline.cells()[0]) > 1.0);
     }
 
     #[test]
