@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
@@ -12,7 +13,7 @@ use url::Url;
 use crate::units::Cost;
 
 /// One request of the input, ready to be sent any number of times.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Job {
     /// Where it was read.
     pub place: Place,
@@ -34,6 +35,8 @@ pub struct Job {
     pub keys: Keys,
     /// How many slots a try of it holds; every source says one.
     pub slots: Cost,
+    /// When it was recorded, where that counts: seconds, or since the Unix epoch. Only differences count.
+    pub at: Option<Duration>,
     /// Echoed in the result, byte for byte.
     pub meta: Option<Box<RawValue>>,
     /// Names the request by its content; see [`JobHash`].
@@ -66,6 +69,7 @@ impl Job {
             units: None,
             keys: Keys::default(),
             slots: Cost::ONE,
+            at: None,
             meta: None,
             hash: JobHash(0),
             history: History::New,

@@ -41,6 +41,7 @@ impl Asked<'_> {
             body: self.job.data.clone().map(Into::into),
             limit_jobs: self.input.limit_jobs.map(Cost::get),
             units: self.units,
+            times: source::Times::Ignored,
             per: self.per,
         };
         if self.input.strict {

@@ -140,7 +140,10 @@ impl Timeline {
         let (start, width) = (self.from().0, self.width);
         for (nth, cell) in self.cells[first..=last].iter_mut().enumerate() {
             let begin = start + (first + nth) as u64 * width;
-            add(cell, to.0.min(begin.saturating_add(width)) - from.0.max(begin));
+            add(
+                cell,
+                to.0.min(begin.saturating_add(width)) - from.0.max(begin),
+            );
         }
     }
 

@@ -376,6 +376,7 @@ mod tests {
             units: None,
             keys: Keys::default(),
             slots: Cost::ONE,
+            at: None,
             meta: Some(RawValue::from_string(r#"{"row": 1}"#.to_owned()).unwrap()),
             hash: JobHash(0x9f3c),
             history: History::New,

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
@@ -641,4 +642,18 @@ proptest! {
         spec.format = Some(format);
         prop_assert_eq!(super::cases::lines(&spec).len(), wanted);
     }
+}
+
+#[test]
+fn the_moment_of_a_job_is_read_only_where_it_counts() {
+    let mut spec = text(
+        "{\"url\":\"http://h/a\",\"at\":0.25}\n{\"url\":\"http://h/b\"}\n{\"url\":\"http://h/c\",\"at\":\"noon\"}\n",
+    );
+    assert!(jobs(&spec).iter().all(|job| job.at.is_none()));
+    spec.times = Times::Read;
+    let lines = lines(&spec);
+    let at = |nth: usize| lines[nth].as_ref().unwrap().at;
+    assert_eq!((at(0), at(1)), (Some(Duration::from_millis(250)), None));
+    let why = lines[2].as_ref().unwrap_err().to_string();
+    assert!(why.starts_with("-:3:26: \"at\" is no moment"), "{why}");
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::Method;
 use serde_json::value::RawValue;
 
-use super::hash;
+use super::{at, hash};
 use crate::job::{BadLine, Headers, Place};
 
 /// What is wrong with a line.
@@ -69,6 +69,8 @@ pub(super) struct Draft<'a> {
     pub(super) body: Option<Bytes>,
     pub(super) content: Content,
     pub(super) units: SaidUnits,
+    /// When it was recorded.
+    pub(super) at: Option<at::Written<'a>>,
     pub(super) meta: Option<Box<RawValue>>,
     /// All fields of the line as they stand there; a list of URLs has none.
     pub(super) fields: Vec<(Cow<'a, str>, &'a RawValue)>,
@@ -85,6 +87,7 @@ impl<'a> Draft<'a> {
             body: None,
             content: Content::Other,
             units: SaidUnits::default(),
+            at: None,
             meta: None,
             fields: Vec::new(),
         }

@@ -179,6 +179,7 @@ impl<'a> Context<'a> {
             body,
             content,
             units,
+            at: given(fields.at).map(|value| (value.get(), self.column(value))),
             meta,
             fields: Vec::new(),
         })

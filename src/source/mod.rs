@@ -1,5 +1,6 @@
 //! The input: files and standard input as one stream of jobs and bad lines. Floor 4: doors.
 
+mod at;
 #[cfg(test)]
 mod cases;
 mod chosen;
@@ -40,7 +41,7 @@ use unknown::Unknown;
 
 pub use reader::{Line, Reader};
 pub use resume::{Failed, Foreign, Resume, unclaimed, unmatched};
-pub use spec::{Format, Input, Spec, UnitsRule, empty, inputs};
+pub use spec::{Format, Input, Spec, Times, UnitsRule, empty, inputs};
 pub use strict::check_strict;
 
 /// Opens the input. Nothing of it is read yet.

@@ -8,10 +8,10 @@ use http::{HeaderValue, Method};
 use url::{Position, Url};
 
 use super::draft::{Content, Draft, Fault, SaidUnits};
-use super::hash;
 use super::keys::KeyTable;
-use super::spec::{Spec, UnitsRule};
+use super::spec::{Spec, Times, UnitsRule};
 use super::target::{self, Base, NoTarget};
+use super::{at, hash};
 use crate::error::Problem;
 use crate::estimate::Estimate;
 use crate::job::{Headers, History, Job, Origin, Place, Target, Units, UnitsFrom};
@@ -24,6 +24,7 @@ pub(super) struct Rules {
     method: Option<Method>,
     body: Option<Bytes>,
     units: UnitsRule,
+    times: Times,
     pub(super) keys: KeyTable,
     /// What the job before made of its URL: many inputs have one URL for all, and nearly all have few
     /// origins. Reading a URL takes longer than reading the rest of a small job.
@@ -49,6 +50,7 @@ impl Rules {
             method: spec.method.clone(),
             body: spec.body.clone(),
             units: spec.units,
+            times: spec.times,
             keys: KeyTable::new(&spec.per)?,
             last: None,
         })
@@ -72,6 +74,10 @@ impl Rules {
         };
         let method = draft.method.or_else(|| self.method.clone());
         let method = method.unwrap_or(by_body);
+        let at = match self.times {
+            Times::Ignored => None,
+            Times::Read => draft.at.map(at::read).transpose()?,
+        };
         let hash = hash::of_job(&method, &target.written, body.as_ref(), &draft.headers);
         let headers = self.with_own(draft.headers, draft.content);
         Ok(Job {
@@ -85,6 +91,7 @@ impl Rules {
             target,
             body,
             slots: Cost::ONE,
+            at,
             meta: draft.meta,
             hash,
             history: History::New,

@@ -113,6 +113,16 @@ pub enum UnitsRule {
     Reserve(Estimator),
 }
 
+/// Whether it counts when jobs were recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Times {
+    /// What `at` says is not looked at.
+    #[default]
+    Ignored,
+    /// Each job has what its `at` says; a line whose `at` is no moment makes no job.
+    Read,
+}
+
 /// What to read, and what the command line adds to every job.
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
@@ -134,6 +144,8 @@ pub struct Spec {
     pub limit_jobs: Option<u64>,
     /// Whether jobs reserve units.
     pub units: UnitsRule,
+    /// Whether jobs have a moment.
+    pub times: Times,
     /// What each job has a key of, in this order; see [`crate::limit::keys_of`].
     ///
     /// A host is as a `Host` header has it, a header as the job will send it, a field as it stands in the

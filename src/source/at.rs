@@ -1,0 +1,100 @@
+//! When a job was recorded: `at`, as seconds or as an RFC 3339 date. Floor 4: doors.
+
+use std::time::{Duration, SystemTime};
+
+use super::draft::Fault;
+
+/// A value of `at` as it stands in its line, and the byte where it does, from 1.
+pub(super) type Written<'a> = (&'a str, u64);
+
+/// The moment that a line says: seconds, or since the Unix epoch. Only differences count.
+pub(super) fn read((text, column): Written<'_>) -> Result<Duration, Fault> {
+    let said = match serde_json::from_str::<String>(text) {
+        Ok(date) => date_time(&date),
+        Err(_) => seconds(text),
+    };
+    said.ok_or_else(|| {
+        Fault::new(
+            column,
+            "\"at\" is no moment",
+            "write seconds from 0 (0.250), or a date of RFC 3339 (\"2026-11-30T09:00:00.250Z\")",
+        )
+    })
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    let seconds: f64 = serde_json::from_str(text).ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// RFC 3339 §5.6, from 1970 on.
+fn date_time(text: &str) -> Option<Duration> {
+    let local = |date: &str| {
+        let date = humantime::parse_rfc3339(&format!("{date}Z")).ok()?;
+        date.duration_since(SystemTime::UNIX_EPOCH).ok()
+    };
+    if let Some(date) = text.strip_suffix(['Z', 'z']) {
+        return local(date);
+    }
+    let (date, offset) = text.split_at_checked(text.len().checked_sub(6)?)?;
+    let (hours, minutes) = offset.get(1..)?.split_once(':')?;
+    let number = |digits: &str, most: u64| {
+        let plain = digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let number = plain.then(|| digits.parse::<u64>().ok())??;
+        (number <= most).then_some(number)
+    };
+    let offset_by = number(hours, 23)? * 3600 + number(minutes, 59)? * 60;
+    let offset_by = Duration::from_secs(offset_by);
+    match offset.as_bytes()[0] {
+        b'+' => local(date)?.checked_sub(offset_by),
+        b'-' => local(date)?.checked_add(offset_by),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn millis(text: &str) -> Option<u128> {
+        read((text, 9)).ok().map(|at| at.as_millis())
+    }
+
+    #[test]
+    fn a_moment_is_seconds_or_a_date() {
+        for (text, at) in [
+            ("0", 0),
+            ("0.250", 250),
+            ("1e3", 1_000_000),
+            ("1795993200.5", 1_795_993_200_500),
+            ("\"1970-01-01T00:00:01.5Z\"", 1_500),
+            ("\"1970-01-01T02:00:01+02:00\"", 1_000),
+            ("\"1970-01-01T00:00:01-00:30\"", 1_801_000),
+        ] {
+            assert_eq!(millis(text), Some(at), "{text}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_told_with_its_column_and_both_forms() {
+        for text in [
+            "-1",
+            "1e99",
+            "true",
+            "[]",
+            "\"\"",
+            "\"0.25\"",
+            "\"yesterday\"",
+            "\"1970-01-01T00:00:01\"",
+            "\"1970-01-01T00:00:01+2:00\"",
+            "\"1970-01-01T00:00:01+24:00\"",
+            "\"1970-01-01T00:00:01ä00:00\"",
+            "\"1970-13-01T00:00:01Z\"",
+            "\"1970-01-01T00:00:01+02:00\\u0000\"",
+        ] {
+            let why = read((text, 9)).expect_err(text);
+            assert_eq!(why.column, 9, "{text}");
+            assert!(why.mend.contains("0.250") && why.mend.contains("RFC 3339"));
+        }
+    }
+}
