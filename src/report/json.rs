@@ -14,7 +14,7 @@ use crate::proof::Mark;
 use crate::units::{Tick, millis};
 
 /// The report as one object. Times are in milliseconds, rates per second; what is not known, and what
-/// is no number, is `null`.
+/// is no number, is `null`. `fixtures/report.schema.json` says what each key means.
 pub fn json(report: &Report) -> Value {
     let summary = &report.summary;
     let counts = &summary.counts;
@@ -77,8 +77,8 @@ fn since_start(mark: Mark) -> Value {
 
 fn throughput(report: &Report) -> Value {
     let stretch = &report.summary.stretch;
-    let observed = (stretch.ended > 0).then_some(stretch.rate);
-    let theory = report.theory.slots_ceiling().map(|ceiling| ceiling.rate);
+    let observed = report.observed();
+    let theory = report.slots_ceiling().map(|ceiling| ceiling.rate);
     let ceilings = report.theory.ceilings.iter().map(|ceiling| {
         let owner = match ceiling.cause {
             Cause::Slots(..) => Owner::Slot,
@@ -90,15 +90,17 @@ fn throughput(report: &Report) -> Value {
     for &answers in &stretch.per_second {
         *seconds.entry(answers).or_default() += 1;
     }
+    let seconds = seconds.into_iter();
+    let histogram = seconds.map(|(answers, count)| json!({ "per_s": answers, "seconds": count }));
     let ratio = observed
         .zip(theory)
         .map(|(observed, theory)| observed / theory);
     json!({
-        "observed_per_s": observed.and_then(finite),
-        "theory_slots_per_s": theory.and_then(finite),
+        "observed": observed.and_then(finite),
+        "theory": theory.and_then(finite),
         "ratio": ratio.and_then(finite),
         "ceilings": ceilings.collect::<Vec<_>>(),
-        "answers_per_second": seconds.into_iter().collect::<Vec<_>>(),
+        "histogram": histogram.collect::<Vec<_>>(),
     })
 }
 
@@ -214,12 +216,16 @@ mod tests {
         assert_eq!(value["crossover_ms"], 2000.0);
         assert_eq!(value["held_back"][0]["percent"], 100);
         assert_eq!(value["limits"][0]["spec"], "10 bucket burst=1");
-        let observed = value["throughput"]["observed_per_s"].as_f64().unwrap();
+        let throughput = &value["throughput"];
+        let observed = throughput["observed"].as_f64().unwrap();
         assert!((9.9..10.1).contains(&observed), "{observed}");
-        let seconds = value["throughput"]["answers_per_second"]
-            .as_array()
-            .unwrap();
-        let sum: u64 = seconds.iter().map(|pair| pair[1].as_u64().unwrap()).sum();
+        let (theory, ratio) = (throughput["theory"].as_f64(), throughput["ratio"].as_f64());
+        assert!((observed / theory.unwrap() - ratio.unwrap()).abs() < 1e-6);
+        let seconds = throughput["histogram"].as_array().unwrap();
+        let sum: u64 = seconds
+            .iter()
+            .map(|row| row["seconds"].as_u64().unwrap())
+            .sum();
         assert_eq!(sum, 59, "{seconds:?}");
         assert_eq!(value["latency"]["service"]["ok"]["n"], 600);
     }
@@ -229,8 +235,34 @@ mod tests {
         let text = json(&samples::empty()).to_string();
         let value: Value = serde_json::from_str(&text).unwrap();
         assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
-        assert_eq!(value["throughput"]["observed_per_s"], Value::Null);
+        assert_eq!(value["throughput"]["observed"], Value::Null);
         assert_eq!(value["latency"]["since_due"]["ok"]["p999"], Value::Null);
         assert_eq!(value["binding"], Value::Null);
+    }
+
+    /// Complaints about a report, as the schema has them.
+    fn complaints(report: &Report) -> Option<String> {
+        const SCHEMA: &str = include_str!("../../fixtures/report.schema.json");
+        let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
+        let schema = serde_json::from_str(SCHEMA).unwrap();
+        compiler.add_resource("report", schema).unwrap();
+        let schema = compiler.compile("report", &mut schemas).unwrap();
+        let value = json(report);
+        let told = schemas.validate(&value, schema);
+        told.err().map(|why| format!("{why:#}\n{value}"))
+    }
+
+    #[test]
+    fn every_report_keeps_to_the_schema() {
+        for (name, report) in samples::all() {
+            assert_eq!(complaints(&report), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_schema_refuses_what_is_no_report() {
+        let mut report = samples::held_by_qps();
+        report.setup.slots = Some(0);
+        assert!(complaints(&report).unwrap().contains("/slots"));
     }
 }

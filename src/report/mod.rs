@@ -18,7 +18,7 @@ pub use fold::folded;
 use crate::engine::{Arrivals, End, Refund};
 use crate::limit::{Leaves, Spec};
 use crate::metrics::diagnose::Diagnosis;
-use crate::metrics::littles::{Setup, Theory};
+use crate::metrics::littles::{Ceiling, Setup, Theory};
 use crate::metrics::{Owner, Summary};
 
 /// Everything that a report can tell.
@@ -100,5 +100,16 @@ impl Report {
     /// Whether any server answered anything: without an answer there is no rate to set beside a theory.
     fn was_answered(&self) -> bool {
         !self.summary.statuses.is_empty()
+    }
+
+    /// Answers per second; `None` without an answer.
+    fn observed(&self) -> Option<f64> {
+        self.was_answered().then_some(self.summary.stretch.rate)
+    }
+
+    /// `slots / latency`; `None` without an answer or without a limit of slots.
+    fn slots_ceiling(&self) -> Option<&Ceiling> {
+        let ceiling = self.theory.slots_ceiling();
+        ceiling.filter(|_| self.was_answered())
     }
 }

@@ -7,11 +7,12 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::{Facts, Report};
-use crate::engine::{Arrivals, End, Refund};
+use crate::engine::{Arrivals, End, Refund, Signal};
+use crate::error::{Exit, Problem};
 use crate::job::{BadLine, JobHash, Keys, Place};
 use crate::limit::{Counts, Spec};
 use crate::metrics::littles::Setup;
-use crate::metrics::{HoldOn, Metrics, Owner, Turn};
+use crate::metrics::{HoldOn, LONGEST, Metrics, Owner, Summary, Turn};
 use crate::outcome::{Failure, FailureKind, Outcome, Reached, Spent, Status, Try, UnitsSpent};
 use crate::proof::{Event, Proof, Proven, Prover, Terms};
 use crate::units::{Cost, Tick};
@@ -126,8 +127,128 @@ pub(super) fn empty() -> Report {
     Report::new(summary, setup(20, &[("qps", "10")]), facts())
 }
 
+/// One job alone.
+fn single(status: fn(u64) -> Option<u16>, latency: Duration) -> Summary {
+    let run = Run {
+        jobs: 1,
+        slots: 1,
+        every: Duration::ZERO,
+        latency,
+        owner: Owner::Input,
+        status,
+        late: Duration::ZERO,
+    };
+    run.metrics()
+}
+
+/// A name that would break out of a page, a table or a line.
+pub(super) const HOSTILE: &str =
+    "</script><img src=x onerror=alert(1)>\"'&;,=\u{202e}\u{e9}\u{1f600}";
+
+/// Everything that a report can tell at once, and more names than have room.
+pub(super) fn fullest() -> Report {
+    let Report { mut summary, .. } = held_by_slots();
+    summary.stretch.units.total = 850.0;
+    summary.stretch.per_second = (0..400).map(|second| 300 + second).collect();
+    let kinds = [FailureKind::Timeout, FailureKind::Dns, FailureKind::Limit];
+    summary.failures.extend(kinds.map(|kind| (kind, 1_234_567)));
+    summary
+        .try_failures
+        .extend(kinds.map(|kind| (kind, 1_234_567)));
+    let statuses = (100..1000).map(|status| (status, 1_234_567));
+    summary.statuses.extend(statuses);
+    summary.waits.insert(HOSTILE.into(), LONGEST);
+    (summary.unrepeated, summary.retries, summary.untold) = (7, 2000, 3);
+    (summary.counts.cancelled, summary.counts.done_before) = (1_234_567_890, 12);
+    summary.counts.read += 1_234_567_890;
+    let owners = (0..5).map(Owner::Limit).chain([
+        Owner::Input,
+        Owner::Sink,
+        Owner::Order,
+        Owner::Client,
+        Owner::LookAhead,
+        Owner::HostSlot,
+    ]);
+    let shares = owners.map(|owner| (owner, Duration::from_secs(5)));
+    summary.stretch.shares.extend(shares);
+    summary.full_of = Some(HOSTILE.to_owned());
+    let mut setup = setup(20, &[("qps", "250"), ("rpm", "9000/m")]);
+    setup.per_host = Some(4);
+    let more = [
+        "tokens 1M/s name=tps",
+        "input-tokens 90000/m window name=mine",
+        "5/s window",
+        "1M/s fixed",
+        "3/s window-counter",
+        "7/s leaky burst=3",
+    ];
+    setup
+        .limits
+        .extend(more.map(|limit| limit.parse().unwrap()));
+    setup.limits[3].name = HOSTILE.repeat(9).into();
+    summary.proof = proven(&setup.limits);
+    let mut facts = facts();
+    facts.inputs = vec![format!("a/long/path/to/{HOSTILE}.jsonl"); 9];
+    let lost = "results cannot be written: No space left on device (os error 28)";
+    facts.end = End::SinkLost(Problem::new(Exit::Unwritten, lost, "make room"));
+    Report::new(summary, setup, facts)
+}
+
+/// Every kind of run, each with a name.
+pub(super) fn all() -> Vec<(&'static str, Report)> {
+    let bare = Setup {
+        slots: None,
+        per_host: None,
+        limits: Vec::new(),
+    };
+    let second = Duration::from_secs(1);
+    let ok = |_| Some(200);
+    let mut interrupted = held_by_qps();
+    interrupted.facts.end = End::Signalled(Signal::Interrupt);
+    (
+        interrupted.summary.counts.cancelled,
+        interrupted.summary.cut_off,
+    ) = (40, 3);
+    interrupted.summary.counts.read += 40;
+    let mut resumed = held_by_qps();
+    (
+        resumed.summary.counts.done_before,
+        resumed.summary.counts.failed,
+    ) = (60, 12);
+    resumed.summary.counts.read += 12;
+    vec![
+        ("held by qps", held_by_qps()),
+        ("held by slots", held_by_slots()),
+        ("unconnected", unconnected()),
+        ("empty", empty()),
+        (
+            "one answer",
+            Report::new(single(ok, second), bare.clone(), facts()),
+        ),
+        (
+            "one answer in no time",
+            Report::new(single(ok, Duration::ZERO), setup(1, &[]), facts()),
+        ),
+        (
+            "one refusal",
+            Report::new(
+                single(|_| Some(429), second),
+                setup(1, &[("qps", "1")]),
+                facts(),
+            ),
+        ),
+        (
+            "beyond an hour",
+            Report::new(single(ok, LONGEST + second), setup(1, &[]), facts()),
+        ),
+        ("interrupted", interrupted),
+        ("resumed", resumed),
+        ("fullest", fullest()),
+    ]
+}
+
 impl Run {
-    pub(super) fn metrics(&self) -> crate::metrics::Summary {
+    pub(super) fn metrics(&self) -> Summary {
         let mut metrics = Metrics::new(Duration::ZERO, Proof::nothing());
         let mut ends: BTreeMap<(Tick, u64), Tick> = BTreeMap::new();
         let mut now = Tick::ZERO;

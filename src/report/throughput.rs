@@ -13,14 +13,10 @@ use crate::units::{Cost, show_span, three_digits};
 impl Page {
     pub(super) fn throughput(&mut self, report: &Report) {
         let stretch = &report.summary.stretch;
-        let observed = report.was_answered().then_some(stretch.rate);
+        let observed = report.observed();
         let mut text = format!("observed {}", self.rate(observed));
         let mut shares = Vec::new();
-        if let Some(ceiling) = report
-            .theory
-            .slots_ceiling()
-            .filter(|_| report.was_answered())
-        {
+        if let Some(ceiling) = report.slots_ceiling() {
             if let Cause::Slots(slots, mean) = &ceiling.cause {
                 let _ = write!(
                     text,
