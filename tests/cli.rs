@@ -7,6 +7,7 @@ mod cli {
     mod completions;
     mod crash;
     mod files;
+    mod forms;
     mod help;
     mod hosts;
     mod input;

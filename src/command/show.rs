@@ -8,7 +8,7 @@ use super::values::{ColorWhen, ReportForm};
 use super::{print, say};
 use crate::error::{Exit, Problem};
 use crate::report::text::{Glyphs, Paint};
-use crate::report::{Report, json, text};
+use crate::report::{Report, csv, json, text};
 
 /// The report on a run, on stderr unless a file is named.
 pub(super) fn of_run(output: &OutputArgs, report: &Report) -> Result<(), Problem> {
@@ -22,7 +22,7 @@ pub(super) fn of_run(output: &OutputArgs, report: &Report) -> Result<(), Problem
     match show.report {
         _ if show.report_file.is_some() => write(show, &page)?,
         ReportForm::Text => say(&format!("\n{}", page.trim_end())),
-        ReportForm::Json | ReportForm::None => say(page.trim_end()),
+        ReportForm::Json | ReportForm::Csv | ReportForm::None => say(page.trim_end()),
     }
     Ok(())
 }
@@ -33,6 +33,7 @@ fn page(show: &ShowArgs, usual: &impl IsTerminal, report: &Report) -> Option<Str
         ReportForm::None => None,
         ReportForm::Text => Some(text::text(report, show.glyphs(), show.paint(usual))),
         ReportForm::Json => Some(format!("{}\n", json::json(report))),
+        ReportForm::Csv => Some(csv::csv(report)),
     }
 }
 

@@ -59,6 +59,8 @@ pub(super) enum ReportForm {
     Text,
     /// For programs.
     Json,
+    /// For spreadsheets.
+    Csv,
     /// No report.
     None,
 }

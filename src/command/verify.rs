@@ -12,6 +12,7 @@ use crate::error::{Exit, Problem};
 use crate::limit::{KeyBy, Kind, Spec, keys_of};
 use crate::manifest::{self, Manifest};
 use crate::proof::{Event, Proved, Proven, Prover, Terms, Verdict, most_at_once};
+use crate::report::csv;
 use crate::report::verified::{Facts, LINE_BITS, Unseen, Verified, named};
 use crate::results::{self, Needs, Sends};
 use crate::units::Cost;
@@ -80,6 +81,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
     match args.report {
         ReportForm::Text => print(&verified.text())?,
         ReportForm::Json => print(&format!("{}\n", verified.json()))?,
+        ReportForm::Csv => print(&csv::table(&verified.json()))?,
         ReportForm::None => {}
     }
     Ok(if verified.is_kept() {

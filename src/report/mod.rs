@@ -2,6 +2,7 @@
 
 mod bars;
 pub mod comparison;
+pub mod csv;
 mod fold;
 pub mod json;
 pub mod limits;

@@ -10,7 +10,7 @@ use super::super::values::{ColorWhen, ReportForm};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Report")]
 pub(in crate::command) struct ShowArgs {
-    /// The report: text, json, none
+    /// The report: text, json, csv (a table: metric, label, value, unit), none
     #[arg(
         long,
         value_name = "FORM",

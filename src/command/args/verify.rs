@@ -36,7 +36,7 @@ pub(in crate::command) struct VerifyArgs {
     /// How far apart the clocks of the files may be: a limit is proved if it holds for any such clocks
     #[arg(long, value_name = "DUR", default_value = "0s", allow_hyphen_values = true, value_parser = parse_duration, help_heading = "Proof")]
     pub(in crate::command) clock_skew: Duration,
-    /// The form of the proof: text, json, none
+    /// The form of the proof: text, json, csv, none
     #[arg(
         long,
         value_name = "FORM",
