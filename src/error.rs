@@ -80,6 +80,8 @@ pub enum Exit {
     Usage,
     /// Results could not be written.
     Unwritten,
+    /// A condition of `--fail-if` is true.
+    ConditionTrue,
     /// Ended by Ctrl-C.
     Interrupted,
     /// Ended by SIGTERM.
@@ -96,6 +98,7 @@ impl Exit {
             Self::SomeFailed => 1,
             Self::Usage => 2,
             Self::Unwritten => 3,
+            Self::ConditionTrue => 5,
             Self::Interrupted => 130,
             Self::Terminated => 143,
             Self::PipeClosed => 141,

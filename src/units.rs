@@ -148,7 +148,7 @@ pub(crate) fn gcd(a: u64, b: u64) -> u64 {
 }
 
 /// A decimal number as `(digits, power of ten to divide by)`; takes `1e3`, `10k`, `1M`, `0.5`.
-fn decimal(text: &str) -> Option<(u64, u64)> {
+pub(crate) fn decimal(text: &str) -> Option<(u64, u64)> {
     let (text, factor) = match text.as_bytes().last()? {
         b'k' => (&text[..text.len() - 1], 1_000),
         b'M' => (&text[..text.len() - 1], 1_000_000),

@@ -5,6 +5,7 @@ mod support;
 
 mod cli {
     mod completions;
+    mod conditions;
     mod crash;
     mod files;
     mod forms;

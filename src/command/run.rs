@@ -118,7 +118,6 @@ pub(super) fn run(
         ..ClientSpec::default()
     };
     let (summary, end) = go(args, clock, rules, input, &mut kept, client, ears)?;
-    let exit = exit(&summary, &end);
     let facts = Facts {
         inputs: names,
         seed,
@@ -126,8 +125,10 @@ pub(super) fn run(
         arrivals: args.waiting.arrivals,
         refund: args.units.refund,
         end: end.clone(),
+        fail_if: args.conditions.fail_if.clone(),
     };
     let told = Report::new(summary, setup, facts);
+    let exit = exit(&told);
     // Results that are lost have been told, and their place may be another's by now.
     let written = match &end {
         End::SinkLost(_) => Ok(()),
@@ -138,6 +139,7 @@ pub(super) fn run(
         End::InputLost(problem) | End::SinkLost(problem) => tell(problem),
         End::Finished | End::Signalled(_) => {}
     }
+    show::true_conditions(&told);
     reported.and(written).map(|()| exit)
 }
 
@@ -326,13 +328,29 @@ fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
     )
 }
 
-fn exit(summary: &Summary, end: &End) -> Exit {
-    let counts = &summary.counts;
-    match end {
+/// With conditions these alone say what failed jobs mean. A run that ended before its time stays what it is, unless
+/// one is true.
+fn exit(report: &Report) -> Exit {
+    let counts = &report.summary.counts;
+    let ended = match &report.facts.end {
         End::SinkLost(problem) | End::InputLost(problem) => problem.exit,
         End::Signalled(signal) => exit_of(*signal),
+        End::Finished if !report.conditions.is_empty() => Exit::AllOk,
         End::Finished if counts.failed + counts.invalid > 0 => Exit::SomeFailed,
         End::Finished => Exit::AllOk,
+    };
+    match ended {
+        Exit::AllOk | Exit::SomeFailed if report.conditions.iter().any(|it| it.is_true) => {
+            Exit::ConditionTrue
+        }
+        Exit::AllOk
+        | Exit::SomeFailed
+        | Exit::Usage
+        | Exit::Unwritten
+        | Exit::ConditionTrue
+        | Exit::Interrupted
+        | Exit::Terminated
+        | Exit::PipeClosed => ended,
     }
 }
 

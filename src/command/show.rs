@@ -27,6 +27,14 @@ pub(super) fn of_run(output: &OutputArgs, report: &Report) -> Result<(), Problem
     Ok(())
 }
 
+/// Why a run counts as failed, on stderr in any case: it is why the program exits as it does.
+pub(super) fn true_conditions(report: &Report) {
+    let conditions = report.conditions.iter();
+    for judged in conditions.filter(|judged| judged.is_true) {
+        say(&format!("failed: {}", judged.told));
+    }
+}
+
 /// The report in the form that is asked for; `None` for none. `usual` is where it goes without a file.
 fn page(show: &ShowArgs, usual: &impl IsTerminal, report: &Report) -> Option<String> {
     match show.report {

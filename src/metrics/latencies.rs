@@ -14,6 +14,8 @@ pub struct Latencies {
     within: Histogram<u64>,
     beyond: u64,
     longest: Duration,
+    /// Of all, to the nanosecond; one that is too large stays the largest.
+    sum: Duration,
 }
 
 impl Default for Latencies {
@@ -24,6 +26,7 @@ impl Default for Latencies {
             within,
             beyond: 0,
             longest: Duration::ZERO,
+            sum: Duration::ZERO,
         }
     }
 }
@@ -32,6 +35,7 @@ impl Latencies {
     /// Counts one; any value is taken.
     pub fn add(&mut self, latency: Duration) {
         self.longest = self.longest.max(latency);
+        self.sum = self.sum.saturating_add(latency);
         let micros = u64::try_from((latency.as_nanos() + 500) / 1000).unwrap_or(u64::MAX);
         if self.within.record(micros).is_err() {
             self.beyond += 1;
@@ -56,6 +60,17 @@ impl Latencies {
     /// The longest, exactly; `None` if there is none.
     pub fn max(&self) -> Option<Duration> {
         (self.count() > 0).then_some(self.longest)
+    }
+
+    /// All of them together.
+    pub fn sum(&self) -> Duration {
+        self.sum
+    }
+
+    /// Their mean, exactly; `None` if there is none.
+    pub fn mean(&self) -> Option<Duration> {
+        let nanos = self.sum.as_nanos().checked_div(self.count().into())?;
+        Some(u64::try_from(nanos).map_or(Duration::MAX, Duration::from_nanos))
     }
 
     /// The latency that the share `quantile` (0 to 1) of all is at or below, rounded up to three

@@ -1,6 +1,7 @@
 //! What is counted while a run goes: add, and close to derive its figures. Floor 3: rules.
 
 mod busiest;
+pub mod condition;
 pub mod diagnose;
 mod latencies;
 pub mod littles;

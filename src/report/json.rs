@@ -30,6 +30,7 @@ pub fn json(report: &Report) -> Value {
             "done_before": counts.done_before,
         },
         "ended": ended(&report.facts.end),
+        "conditions": conditions(report),
         "elapsed_ms": millis(summary.elapsed),
         "verdict": diagnosis.verdict,
         "binding": diagnosis.binding.map(|owner| report.setup.name_of(owner)),
@@ -68,6 +69,23 @@ pub fn json(report: &Report) -> Value {
         "seed": report.facts.seed,
         "transport": report.facts.transport,
     })
+}
+
+/// The value is `null` where the run has no such figure; then it is true.
+fn conditions(report: &Report) -> Vec<Value> {
+    let conditions = report.conditions.iter();
+    conditions
+        .map(|judged| {
+            let (value, unit) = judged.value.unzip();
+            json!({
+                "expr": judged.written,
+                "value": value.and_then(finite),
+                "unit": unit.flatten(),
+                "true": judged.is_true,
+                "told": judged.told,
+            })
+        })
+        .collect()
 }
 
 /// In milliseconds since the run began.

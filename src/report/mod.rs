@@ -18,6 +18,7 @@ pub use fold::folded;
 
 use crate::engine::{Arrivals, End, Refund};
 use crate::limit::{Leaves, Spec};
+use crate::metrics::condition::{Condition, Judged};
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::{Ceiling, Setup, Theory};
 use crate::metrics::{Owner, Summary};
@@ -33,12 +34,14 @@ pub struct Report {
     pub theory: Theory,
     /// Whose wait it was.
     pub diagnosis: Diagnosis,
+    /// The conditions under which it counts as failed, those of `fail_if` in their order.
+    pub conditions: Vec<Judged>,
     /// What the figures do not hold.
     pub facts: Facts,
 }
 
 /// The circumstances of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
     /// The names of the inputs, in order.
     pub inputs: Vec<String>,
@@ -52,6 +55,8 @@ pub struct Facts {
     pub refund: Refund,
     /// Why the run was over.
     pub end: End,
+    /// When it counts as failed.
+    pub fail_if: Vec<Condition>,
 }
 
 impl Report {
@@ -59,11 +64,15 @@ impl Report {
     pub fn new(summary: Summary, setup: Setup, facts: Facts) -> Self {
         let theory = Theory::of(&setup, &summary.stretch);
         let diagnosis = Diagnosis::of(&summary, &setup, &theory);
+        let conditions = facts.fail_if.iter();
+        let conditions = conditions.map(|condition| condition.judge(&summary, &theory));
+        let conditions = conditions.collect();
         Self {
             summary,
             setup,
             theory,
             diagnosis,
+            conditions,
             facts,
         }
     }

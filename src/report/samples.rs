@@ -49,6 +49,7 @@ pub(super) fn facts() -> Facts {
         arrivals: Arrivals::Closed,
         refund: Refund::Unused,
         end: End::Finished,
+        fail_if: Vec::new(),
     }
 }
 

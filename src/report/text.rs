@@ -40,7 +40,7 @@ pub(super) const QUANTILES: [(&str, f64); 5] = [
     ("p99.9", 0.999),
 ];
 
-/// The whole report, each line ended. Where a run fills all its lines, findings give way.
+/// The whole report, each line ended. Where a run fills all its lines, findings give way, then proofs.
 pub fn text(report: &Report, glyphs: Glyphs, paint: Paint) -> String {
     let with = |(findings, limits)| {
         let mut page = Page::new(glyphs, paint);
@@ -56,7 +56,8 @@ pub fn text(report: &Report, glyphs: Glyphs, paint: Paint) -> String {
         page.into_text()
     };
     let fewer = (0..=FINDINGS).rev().map(|findings| (findings, PROVED));
-    let mut texts = fewer.chain([(0, 0)]).map(with);
+    let fewest = (0..PROVED).rev().map(|limits| (0, limits));
+    let mut texts = fewer.chain(fewest).map(with);
     let fitting = texts.find(|text| text.lines().count() <= LINES);
     fitting.unwrap_or_else(|| with((0, 0)).split_inclusive('\n').take(LINES).collect())
 }
@@ -100,7 +101,31 @@ impl Page {
         if let Some(text) = ended(&report.facts.end) {
             self.section("ENDED", &text, Tone::Alarm);
         }
+        self.conditions(report);
         self.gap();
+    }
+
+    /// Those that are true on a line of their own.
+    fn conditions(&mut self, report: &Report) {
+        let told = |is_true| {
+            let judged = report.conditions.iter();
+            let told = judged
+                .filter(|it| it.is_true == is_true)
+                .map(|it| &*it.told);
+            told.collect::<Vec<_>>().join(", ")
+        };
+        let (yes, no) = (told(true), told(false));
+        let mut parts = Vec::new();
+        parts.extend((!yes.is_empty()).then(|| format!("true: {yes}")));
+        parts.extend((!no.is_empty()).then(|| format!("not: {no}")));
+        let tone = if yes.is_empty() {
+            Tone::Calm
+        } else {
+            Tone::Alarm
+        };
+        if !parts.is_empty() {
+            self.section("FAIL IF", &parts.join("; "), tone);
+        }
     }
 
     fn littles_law(&mut self, report: &Report) {
@@ -551,6 +576,15 @@ mod tests {
             "results cannot be written: No space left on device (os error 28) ".repeat(2),
             "make room, and run again",
         ));
+        facts.fail_if = [
+            "p99.9>500ms",
+            "due_p99.9>2h",
+            "failed>12.5%",
+            "cancelled<1M",
+            "5xx>9%",
+        ]
+        .map(|condition| condition.parse().unwrap())
+        .to_vec();
         let many = ["5/s window", "1M/s fixed"].map(|limit| limit.parse().unwrap());
         setup.limits.extend(many);
         summary.proof = samples::proven(&setup.limits);
@@ -558,9 +592,11 @@ mod tests {
         assert_holds(
             &text,
             &[
-                "2 of 2 more limits kept",
+                " more limits kept",
                 "--tps 1M at 850 a try",
                 "results could not be written",
+                "FAIL IF     true: 5xx = ",
+                "            not: p99.9 = ",
                 "seed 42",
             ],
         );

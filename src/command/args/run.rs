@@ -12,7 +12,7 @@ use super::super::values::{
     Bound, Burst, ProgressKind, Value, attempts, base_url, burst, bytes, count, count_or_none,
     header_line, one_of, or_else, order, rate_or_none, seed, span, window,
 };
-use super::ShowArgs;
+use super::{FailIfArgs, ShowArgs};
 use crate::engine::{Arrivals, Order, Oversize, Refund};
 use crate::error::Problem;
 use crate::estimate::Estimator;
@@ -40,7 +40,7 @@ Examples:
   shaper run jobs.jsonl -o results.jsonl --resume --retry-failed
 
 Exit codes: 0 all ok, 1 some failed or invalid, 2 flags or input unusable, 3 results not written,
-130 interrupted, 143 terminated, 141 stdout closed."
+5 a --fail-if is true, 130 interrupted, 143 terminated, 141 stdout closed."
 )]
 pub(in crate::command) struct RunArgs {
     /// Files of jobs (JSON lines, or a list of URLs); `-`, or nothing while stdin is not a terminal, is stdin
@@ -68,6 +68,9 @@ pub(in crate::command) struct RunArgs {
     /// Results and report.
     #[command(flatten)]
     pub(in crate::command) output: OutputArgs,
+    /// When it counts as failed.
+    #[command(flatten)]
+    pub(in crate::command) conditions: FailIfArgs,
     /// Resume.
     #[command(flatten)]
     pub(in crate::command) resume: ResumeArgs,

@@ -1,0 +1,359 @@
+//! The figures of a run by the names that conditions have for them. Floor 3: rules.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use super::bound::{Figure, Unit};
+use crate::metrics::littles::Theory;
+use crate::metrics::{Latencies, Summary};
+use crate::units::decimal;
+
+/// A figure of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Metric {
+    /// Of the jobs that are `ok`.
+    Latency(Book, Measure),
+    /// Of lines, tries and the run itself.
+    Named(Named),
+    /// Answers by status.
+    Statuses(Statuses),
+}
+
+/// Which latencies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Book {
+    /// First byte written to last byte read.
+    Service,
+    /// Due to last byte read.
+    SinceDue,
+}
+
+/// Which of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Measure {
+    /// The latency that `number / scale` of a hundred are at or below.
+    Quantile {
+        number: u64,
+        scale: u64,
+    },
+    Max,
+    Mean,
+}
+
+/// Figures that have one name each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    Elapsed,
+    Read,
+    Ok,
+    Failed,
+    Invalid,
+    Skipped,
+    Cancelled,
+    Late,
+    Tries,
+    Retries,
+    Pauses,
+    Rate,
+    Throughput,
+    Ratio,
+}
+
+impl Named {
+    const ALL: [Self; 14] = [
+        Self::Elapsed,
+        Self::Read,
+        Self::Ok,
+        Self::Failed,
+        Self::Invalid,
+        Self::Skipped,
+        Self::Cancelled,
+        Self::Late,
+        Self::Tries,
+        Self::Retries,
+        Self::Pauses,
+        Self::Rate,
+        Self::Throughput,
+        Self::Ratio,
+    ];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Elapsed => "elapsed",
+            Self::Read => "read",
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Invalid => "invalid",
+            Self::Skipped => "skipped",
+            Self::Cancelled => "cancelled",
+            Self::Late => "late",
+            Self::Tries => "tries",
+            Self::Retries => "retries",
+            Self::Pauses => "pauses",
+            Self::Rate => "rate",
+            Self::Throughput => "throughput",
+            Self::Ratio => "ratio",
+        }
+    }
+}
+
+/// All names, for messages.
+pub(super) const NAMES: &str = "p50 p90 p95 p99 p99.9 (any pN) mean max, of the service time; the same with due_, \
+    since due; elapsed; read ok failed invalid skipped cancelled late tries retries pauses; \
+    429, 5xx, 401,403 (answers); rate throughput ratio";
+
+/// The names that a typing error is compared with.
+const NEAR: [&str; 7] = ["p50", "p90", "p95", "p99", "p99.9", "mean", "max"];
+
+impl FromStr for Metric {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(named) = Named::ALL.into_iter().find(|named| named.word() == text) {
+            return Ok(Self::Named(named));
+        }
+        let (book, measure) = match text.strip_prefix("due_") {
+            Some(measure) => (Book::SinceDue, measure),
+            None => (Book::Service, text),
+        };
+        if let Some(measure) = Measure::read(measure) {
+            return Ok(Self::Latency(book, measure));
+        }
+        if let Some(statuses) = Statuses::read(text) {
+            return Ok(Self::Statuses(statuses));
+        }
+        let meant = nearest(text).map_or(String::new(), |near| format!(", did you mean {near}?"));
+        Err(format!(
+            "no figure is called {text:?}{meant}; there are {NAMES}"
+        ))
+    }
+}
+
+/// What a name was probably meant to be.
+fn nearest(text: &str) -> Option<String> {
+    let lower = text.to_lowercase();
+    // The report for programs writes `p999`.
+    let short = lower.trim_start_matches("due_");
+    let point = short
+        .split_at_checked(3)
+        .map(|(head, tail)| format!("{head}.{tail}"));
+    if let Some(point) = point.filter(|point| Measure::read(point).is_some()) {
+        return Some(lower.replace(short, &point));
+    }
+    let due = NEAR.iter().map(|name| format!("due_{name}"));
+    let named = Named::ALL.iter().map(|named| named.word().to_owned());
+    let names = NEAR.map(str::to_owned).into_iter().chain(due).chain(named);
+    let far = |name: &String| strsim::damerau_levenshtein(&lower, name);
+    let most = (text.chars().count() / 3).max(1);
+    names.min_by_key(far).filter(|name| far(name) <= most)
+}
+
+impl Measure {
+    fn read(text: &str) -> Option<Self> {
+        match text {
+            "max" => Some(Self::Max),
+            "mean" => Some(Self::Mean),
+            _ => {
+                let (number, scale) = decimal(text.strip_prefix('p')?)?;
+                let within = number > 0 && number < 100 * scale;
+                within.then_some(Self::Quantile { number, scale })
+            }
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "it has few digits")]
+    fn of(self, latencies: &Latencies) -> Option<Figure> {
+        let time = match self {
+            Self::Quantile { number, scale } => {
+                latencies.quantile(number as f64 / (scale as f64 * 100.0))
+            }
+            Self::Max => latencies.max(),
+            Self::Mean => latencies.mean(),
+        };
+        time.map(Figure::Time)
+    }
+}
+
+impl Metric {
+    /// What its values are.
+    pub(super) fn unit(&self) -> Unit {
+        match self {
+            Self::Latency(..) | Self::Named(Named::Elapsed) => Unit::Time,
+            Self::Named(Named::Rate | Named::Throughput) => Unit::Rate,
+            Self::Named(Named::Ratio) => Unit::Share,
+            Self::Named(
+                Named::Read
+                | Named::Ok
+                | Named::Failed
+                | Named::Invalid
+                | Named::Skipped
+                | Named::Cancelled
+                | Named::Late
+                | Named::Tries
+                | Named::Retries
+                | Named::Pauses,
+            )
+            | Self::Statuses(_) => Unit::Count,
+        }
+    }
+
+    /// Whether it can be a share of anything.
+    pub(super) fn has_shares(&self) -> bool {
+        match self {
+            Self::Statuses(_)
+            | Self::Named(
+                Named::Ok
+                | Named::Failed
+                | Named::Invalid
+                | Named::Skipped
+                | Named::Cancelled
+                | Named::Late
+                | Named::Retries
+                | Named::Ratio,
+            ) => true,
+            Self::Latency(..)
+            | Self::Named(
+                Named::Elapsed
+                | Named::Read
+                | Named::Tries
+                | Named::Pauses
+                | Named::Rate
+                | Named::Throughput,
+            ) => false,
+        }
+    }
+
+    /// A value that it could be compared with.
+    pub(super) fn example(&self) -> &'static str {
+        match self.unit() {
+            Unit::Time => "500ms",
+            Unit::Rate => "9.5/s",
+            Unit::Share | Unit::Number => "90%",
+            Unit::Count if self.has_shares() => "10 or 1%",
+            Unit::Count => "10",
+        }
+    }
+
+    /// Its value in a run, or why there is none.
+    pub(super) fn of(&self, summary: &Summary, theory: &Theory) -> Result<Figure, &'static str> {
+        match self {
+            Self::Latency(book, measure) => {
+                let latencies = match book {
+                    Book::Service => &summary.service.ok,
+                    Book::SinceDue => &summary.since_due.ok,
+                };
+                measure.of(latencies).ok_or("no job was ok")
+            }
+            Self::Named(named) => named.of(summary, theory),
+            Self::Statuses(statuses) => Ok(Figure::Count {
+                count: statuses.among(&summary.statuses),
+                of: Some(summary.statuses.values().sum()),
+            }),
+        }
+    }
+}
+
+impl Named {
+    fn of(self, summary: &Summary, theory: &Theory) -> Result<Figure, &'static str> {
+        let counts = &summary.counts;
+        let of_results = |count| Figure::Count {
+            count,
+            of: Some(counts.done()),
+        };
+        let count = |count| Figure::Count { count, of: None };
+        Ok(match self {
+            Self::Elapsed => Figure::Time(summary.elapsed),
+            Self::Read => count(counts.read),
+            Self::Ok => of_results(counts.ok),
+            Self::Failed => of_results(counts.failed),
+            Self::Invalid => of_results(counts.invalid),
+            Self::Skipped => of_results(counts.skipped),
+            Self::Cancelled => Figure::Count {
+                count: counts.cancelled,
+                of: Some(counts.read),
+            },
+            Self::Late => Figure::Count {
+                count: summary.late,
+                of: Some(summary.since_due.ok.count() + summary.since_due.failed.count()),
+            },
+            Self::Tries => count(summary.tries),
+            Self::Retries => Figure::Count {
+                count: summary.retries,
+                of: Some(summary.tries),
+            },
+            Self::Pauses => count(summary.pauses),
+            Self::Rate => Figure::Rate(summary.sends.rate().ok_or("it takes two sends")?),
+            Self::Throughput => {
+                let stretch = &summary.stretch;
+                let rate = (stretch.ended > 0).then_some(stretch.rate);
+                Figure::Rate(rate.ok_or("no try has ended")?)
+            }
+            Self::Ratio => {
+                let ceiling = theory.slots_ceiling().filter(|ceiling| ceiling.rate > 0.0);
+                let ceiling = ceiling.ok_or("there are no slots, or no answers")?;
+                Figure::Share(summary.stretch.rate / ceiling.rate * 100.0)
+            }
+        })
+    }
+}
+
+/// Statuses of answers: `429`, `5xx`, `401,403`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statuses(Vec<Class>);
+
+/// One status, or a hundred of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    One(u16),
+    Hundred(u16),
+}
+
+impl Statuses {
+    /// The statuses that are written like this; `None` if these are none.
+    pub fn read(text: &str) -> Option<Self> {
+        let classes = text.split(',').map(|word| {
+            let word = word.trim();
+            let (digits, rest) = word.split_at_checked(1)?;
+            let hundred: u16 = digits
+                .parse()
+                .ok()
+                .filter(|first| (1..=5).contains(first))?;
+            if rest.eq_ignore_ascii_case("xx") {
+                return Some(Class::Hundred(hundred));
+            }
+            let plain = word.len() == 3 && word.bytes().all(|byte| byte.is_ascii_digit());
+            plain.then(|| word.parse().ok().map(Class::One))?
+        });
+        classes.collect::<Option<_>>().map(Self)
+    }
+
+    /// Whether this is one of them.
+    pub fn has(&self, status: u16) -> bool {
+        self.0.iter().any(|class| match class {
+            Class::One(own) => *own == status,
+            Class::Hundred(first) => *first == status / 100,
+        })
+    }
+
+    /// How many of these answers.
+    pub fn among(&self, answers: &BTreeMap<u16, u64>) -> u64 {
+        let own = answers.iter().filter(|(status, _)| self.has(**status));
+        own.map(|(_, count)| count).sum()
+    }
+}
+
+impl fmt::Display for Statuses {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (nth, class) in self.0.iter().enumerate() {
+            if nth > 0 {
+                out.write_str(" or ")?;
+            }
+            match class {
+                Class::One(status) => write!(out, "{status}")?,
+                Class::Hundred(first) => write!(out, "{first}xx")?,
+            }
+        }
+        Ok(())
+    }
+}
