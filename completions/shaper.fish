@@ -93,8 +93,9 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l body -d 'Bodies of
 none\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l headers -d 'Headers of answers in the results: keep, none' -r -f -a "keep\t''
 none\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l report -d 'The report: text, json, none' -r -f -a "text\t'For people'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l report -d 'The report: text, json, csv (a table: metric, label, value, unit), none' -r -f -a "text\t'For people'
 json\t'For programs'
+csv\t'For spreadsheets'
 none\t'No report'"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l report-file -d 'Where the report goes; default: stderr after a run, else stdout' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
@@ -104,6 +105,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l progress -d 'Progr
 bar\t'The line that is redrawn'
 plain\t'Plain lines, one each 10 s'
 none\t'Nothing'"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l strict -d 'Check the whole input first; any bad line stops before the first send'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l allow-empty -d 'An input without jobs is no error'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l overwrite -d 'Replace a file of results'
@@ -134,8 +136,9 @@ header:\t''
 field:\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l slack -d 'How long before a grant a bucket may have been charged; default: that of FILE.run, else 2ms' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l clock-skew -d 'How far apart the clocks of the files may be: a limit is proved if it holds for any such clocks' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand verify" -l report -d 'The form of the proof: text, json, none' -r -f -a "text\t'For people'
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -l report -d 'The form of the proof: text, json, csv, none' -r -f -a "text\t'For people'
 json\t'For programs'
+csv\t'For spreadsheets'
 none\t'No report'"
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -s c -l concurrency -d 'Slots: requests in flight' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -s h -l help -d 'Print help; -h is shorter'
