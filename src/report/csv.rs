@@ -112,10 +112,8 @@ fn row(metric: &str, label: &str, value: &str, unit: &str) -> [String; 4] {
 }
 
 fn unit(metric: &str) -> &'static str {
-    let is_time = metric.starts_with("latency.")
-        && !metric.ends_with(".n")
-        && !metric.ends_with(".beyond_1h");
-    if is_time {
+    let counted = matches!(metric.rsplit_once('.'), Some((_, "n" | "beyond_1h")));
+    if metric.starts_with("latency.") && !counted {
         return "ms";
     }
     let ends = ENDS.iter().find(|(end, _)| metric.ends_with(end));

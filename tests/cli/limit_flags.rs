@@ -66,10 +66,10 @@ fn what_a_flag_cannot_mean_is_a_usage_error_with_the_form() {
         ("--per", "nonsense", "host, header:NAME, field:NAME"),
         ("--per", "header:", "host, header:NAME, field:NAME"),
         ("--estimate", "nonsense", "chars"),
-        ("--refund", "x", "unused or never"),
-        ("--oversize", "x", "fail or wait"),
+        ("--refund", "x", "unused, never"),
+        ("--oversize", "x", "fail, wait"),
         ("--usage", "x", "/NAME"),
-        ("--arrivals", "x", "closed or once"),
+        ("--arrivals", "x", "closed, once"),
         ("--lookahead", "0", "from 1"),
     ];
     let server = Server::start([Step::ok()]);
