@@ -12,9 +12,12 @@ use crate::file::changed;
 use crate::limit::{Setting, Since, Spec, keys_of};
 use crate::manifest::{self, Before};
 use crate::outcome::Status;
+use crate::report::hung;
+use crate::report::limits::INDENT;
 use crate::results::{self, Damage, Earlier, Needs, Tail};
 use crate::sink::{self, SIGN_OF_LIFE, SinkSpec, Target};
 use crate::source::{self, Failed, Foreign, Resume};
+use crate::terminal::Columns;
 use crate::units::{Cost, Tick, nanos};
 
 /// A file of results that this run goes on with: locked, read, and not changed yet.
@@ -153,7 +156,7 @@ impl Resumed {
     }
 
     /// What is gone on with, for people.
-    pub(super) fn text(&self) -> String {
+    pub(super) fn text(&self, columns: Columns) -> String {
         let resume = &self.onward.resume;
         let count = |status| resume.done.count(status);
         let (failed, invalid) = (count(Status::Failed), count(Status::Invalid));
@@ -191,6 +194,13 @@ impl Resumed {
         if let Some((line, why)) = &self.earlier.untold {
             lines.push(format!("{file}:{line} {why}: that limit starts as new"));
         }
-        format!("RESUME      {}", lines.join("\n            "))
+        let mut heading = "RESUME";
+        let lines = lines.iter().flat_map(|line| {
+            let before = format!("{heading:<INDENT$}");
+            let lines = hung(&before, INDENT, line, columns.get());
+            heading = "";
+            lines
+        });
+        lines.collect::<Vec<_>>().join("\n")
     }
 }

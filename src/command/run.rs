@@ -28,10 +28,12 @@ use crate::metrics::Summary;
 use crate::metrics::littles::Setup;
 use crate::mock::{self, Mock};
 use crate::progress::{Mode, Progress};
-use crate::report::{Facts, Report, limits};
+use crate::report::limits::{self, INDENT};
+use crate::report::{Facts, Report};
 use crate::signals::Ears;
 use crate::sink::{Existing, Form, Inputs, SinkSpec, Target, Tell};
 use crate::source::{self, Reader};
+use crate::terminal::Columns;
 use crate::units::Cost;
 use crate::usage::UsageRule;
 
@@ -97,7 +99,7 @@ pub(super) fn run(
     let names: Vec<_> = input.spec.inputs.iter().map(source::Input::name).collect();
     let mut kept = Kept::new(sink, args, &setup, &names, &clock, seed);
     if let Some(resumed) = resumed {
-        let text = resumed.text();
+        let text = resumed.text(Columns::of(&io::stderr()));
         let onward = resumed.mend()?;
         if !args.output.quiet {
             say(&text);
@@ -309,23 +311,20 @@ fn progress_mode(output: &OutputArgs) -> Mode {
 
 /// The limits in force, the most that they let through, and where the results go.
 fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
-    let bounds = limits::in_force(setup, SLACK);
-    let bounds: Vec<_> = bounds
-        .iter()
-        .map(|lines| lines.join("\n              "))
-        .collect();
+    let columns = Columns::of(&io::stderr());
     let results = match target {
         Target::File(path) => format!("to {}", path.display()),
         Target::Stdout => "to stdout".to_owned(),
         Target::Nowhere => "counted and not kept (-o FILE keeps them)".to_owned(),
     };
-    let api = mock.map_or(String::new(), |mock| {
-        format!("; requests go to the modelled API at {}", mock.address())
-    });
-    format!(
-        "LIMITS      {}\nRESULTS     {results}{api}",
-        bounds.join(";\n            ")
-    )
+    let api = mock.map(|mock| format!("requests go to the modelled API at {}", mock.address()));
+    let mut results: Vec<_> = [Some(results), api].into_iter().flatten().collect();
+    let whole = results.join("; ");
+    if INDENT + whole.chars().count() < columns.get() {
+        results = vec![whole];
+    }
+    let limits = limits::listed("LIMITS", &limits::in_force(setup, SLACK), columns);
+    format!("{limits}\n{}", limits::listed("RESULTS", &results, columns))
 }
 
 /// With conditions these alone say what failed jobs mean. A run that ended before its time stays what it is, unless

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
 
 use super::args::{OutputArgs, ShowArgs};
 use super::values::{ColorWhen, ReportForm};
 use super::{print, say};
 use crate::error::{Exit, Problem};
-use crate::report::text::{Glyphs, Paint};
-use crate::report::{Report, csv, json, text};
+use crate::report::{Glyphs, Look, Paint, Report, csv, json, text};
+use crate::terminal::{self, Columns};
 
 /// The report on a run, on stderr unless a file is named.
 pub(super) fn of_run(output: &OutputArgs, report: &Report) -> Result<(), Problem> {
@@ -36,10 +37,10 @@ pub(super) fn true_conditions(report: &Report) {
 }
 
 /// The report in the form that is asked for; `None` for none. `usual` is where it goes without a file.
-fn page(show: &ShowArgs, usual: &impl IsTerminal, report: &Report) -> Option<String> {
+fn page(show: &ShowArgs, usual: &(impl IsTerminal + AsFd), report: &Report) -> Option<String> {
     match show.report {
         ReportForm::None => None,
-        ReportForm::Text => Some(text::text(report, show.glyphs(), show.paint(usual))),
+        ReportForm::Text => Some(text::text(report, show.look(usual))),
         ReportForm::Json => Some(format!("{}\n", json::json(report))),
         ReportForm::Csv => Some(csv::csv(report)),
     }
@@ -62,35 +63,51 @@ fn write(show: &ShowArgs, page: &str) -> Result<(), Problem> {
 }
 
 impl ShowArgs {
-    fn glyphs(&self) -> Glyphs {
-        if self.ascii {
+    /// How it looks in the place that it goes to; without a file that is `usual`.
+    pub(super) fn look(&self, usual: &(impl IsTerminal + AsFd)) -> Look {
+        let (paint, columns) = match &self.report_file {
+            None => (self.color.on(usual), Columns::of(usual)),
+            Some(path) if path.as_os_str() == "-" => {
+                let stdout = io::stdout();
+                (self.color.on(&stdout), Columns::of(&stdout))
+            }
+            // No file is a terminal.
+            Some(_) => (self.color.forced(), Columns::default()),
+        };
+        let glyphs = if self.ascii {
             Glyphs::Ascii
         } else {
             Glyphs::Unicode
-        }
-    }
-
-    /// A file has no colour unless it is forced.
-    fn paint(&self, usual: &impl IsTerminal) -> Paint {
-        if self.report_file.is_none() && self.color.on(usual) {
-            Paint::Colour
-        } else {
-            Paint::Plain
+        };
+        Look {
+            glyphs,
+            paint,
+            columns,
         }
     }
 }
 
 impl ColorWhen {
     /// Whether to colour what goes to this stream. See <https://no-color.org>.
-    fn on(self, stream: &impl IsTerminal) -> bool {
+    fn on(self, stream: &impl IsTerminal) -> Paint {
         match self {
-            Self::Always => true,
-            Self::Never => false,
+            Self::Always | Self::Never => self.forced(),
             Self::Auto => {
                 let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-                let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-                stream.is_terminal() && !set("NO_COLOR") && !dumb
+                if stream.is_terminal() && !set("NO_COLOR") && !terminal::is_dumb() {
+                    Paint::Colour
+                } else {
+                    Paint::Plain
+                }
             }
+        }
+    }
+
+    /// Whether to colour where no terminal is.
+    fn forced(self) -> Paint {
+        match self {
+            Self::Always => Paint::Colour,
+            Self::Auto | Self::Never => Paint::Plain,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `shaper verify`: proves from results that the limits were kept. Floor 6: front.
 
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::proof::{Event, Proved, Proven, Prover, Terms, Verdict, most_at_once};
 use crate::report::csv;
 use crate::report::verified::{Facts, LINE_BITS, Unseen, Verified, named};
 use crate::results::{self, Needs, Sends};
+use crate::terminal::Columns;
 use crate::units::Cost;
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
@@ -79,7 +81,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
         skew: args.clock_skew,
     };
     match args.report {
-        ReportForm::Text => print(&verified.text())?,
+        ReportForm::Text => print(&verified.text(Columns::of(&io::stdout())))?,
         ReportForm::Json => print(&format!("{}\n", verified.json()))?,
         ReportForm::Csv => print(&csv::table(&verified.json()))?,
         ReportForm::None => {}

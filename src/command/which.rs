@@ -1,7 +1,7 @@
 //! The page of `shaper help limits`: which limit for which server. Floor 6: front.
 
 use crate::limit::{KEY_FORM, Kind, LIMIT_FORM};
-use crate::report::folded;
+use crate::report::hung;
 use crate::terminal::Columns;
 
 /// From so many columns on, tables have columns.
@@ -60,12 +60,10 @@ impl Lines {
         self.text.push('\n');
     }
 
-    /// A text behind what stands before its first line; further lines begin under it.
     fn under(&mut self, before: &str, indent: usize, text: &str) {
-        let mut before = format!("{before:<indent$}");
-        for line in folded(text, self.columns - indent) {
-            self.line(&format!("{before}{line}"));
-            before = " ".repeat(indent);
+        let before = format!("{before:<indent$}");
+        for line in hung(&before, indent, text, self.columns) {
+            self.line(&line);
         }
     }
 }

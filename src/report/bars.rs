@@ -1,6 +1,6 @@
 //! The histogram of throughput: answers per second, with marks on the same axis. Floor 4: doors.
 
-use std::fmt::Write as _;
+use super::fold;
 
 /// How the bars are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +55,12 @@ const ROWS: usize = 8;
 /// The most rows that have a mark and no second: each may have a gap beside it.
 const MARKS: usize = 3;
 
-/// Columns of the longest bar.
-const WIDTH: u64 = 22;
+/// Columns of the longest bar, and of that on a narrow page.
+const WIDTH: usize = 22;
+const SHORT: usize = 12;
+
+/// Columns from which on a page is no narrow one.
+const WIDE: usize = 70;
 
 /// A range of rates and the seconds that were in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,11 +81,18 @@ impl Row {
     }
 }
 
-/// The lines of the histogram, without indent; none without a whole second.
-pub(super) fn histogram(per_second: &[u32], marks: &[Mark], glyphs: Glyphs) -> Vec<String> {
+/// The lines of the histogram in `room` columns; none without a whole second. Marks that have no room beside
+/// their bar stand under it.
+pub(super) fn histogram(
+    per_second: &[u32],
+    marks: &[Mark],
+    glyphs: Glyphs,
+    room: usize,
+) -> Vec<String> {
     let rows = rows(per_second, marks);
     let labels = rows.iter().map(|row| row.label().len()).max().unwrap_or(0);
     let most = rows.iter().map(|row| row.seconds).max().unwrap_or(0).max(1);
+    let width = if room < WIDE { SHORT } else { WIDTH };
     let mut lines = Vec::new();
     let mut last: Option<u64> = None;
     for row in &rows {
@@ -89,17 +100,31 @@ pub(super) fn histogram(per_second: &[u32], marks: &[Mark], glyphs: Glyphs) -> V
             lines.push(format!("{:>labels$}", ":"));
         }
         last = Some(row.high);
-        let length = (row.seconds * WIDTH).div_ceil(most);
-        let bar = (0..WIDTH).map(|at| if at < length { glyphs.block() } else { " " });
+        let length = (row.seconds * width as u64).div_ceil(most);
+        let bar = (0..)
+            .take(width)
+            .map(|at| if at < length { glyphs.block() } else { " " });
         let mut line = format!("{:>labels$} {:>6} s  ", row.label(), row.seconds);
         line.extend(bar);
-        if !row.marks.is_empty() {
-            let _ = write!(line, "  <- {}", row.marks.join("; "));
+        if row.marks.is_empty() {
+            lines.push(line.trim_end().to_owned());
+            continue;
         }
-        lines.push(line.trim_end().to_owned());
+        let marks = row.marks.join("; ");
+        if fold::width(&line) + ARROW.len() + fold::width(&marks) <= room {
+            lines.push(format!("{line}{ARROW}{marks}"));
+        } else {
+            let indent = labels + ARROW.len();
+            lines.push(line.trim_end().to_owned());
+            let before = format!("{:labels$}{ARROW}", "");
+            lines.extend(fold::hung(&before, indent, &marks, room));
+        }
     }
     lines
 }
+
+/// What leads from a mark to its bar.
+const ARROW: &str = "  <- ";
 
 /// Even bins over what was observed, and a row for each mark beyond them.
 fn rows(per_second: &[u32], marks: &[Mark]) -> Vec<Row> {
@@ -179,7 +204,7 @@ mod tests {
     #[test]
     fn every_mark_is_on_the_axis_also_where_no_second_was() {
         let marks = [mark(10.0, "mean"), mark(201.4, "slots"), mark(3.0, "low")];
-        let lines = histogram(&[9, 10, 10, 11], &marks, Glyphs::Ascii);
+        let lines = histogram(&[9, 10, 10, 11], &marks, Glyphs::Ascii, 96);
         assert_eq!(
             lines,
             [
@@ -208,6 +233,6 @@ mod tests {
 
     #[test]
     fn without_a_whole_second_there_is_no_histogram() {
-        assert!(histogram(&[], &[mark(1.0, "x")], Glyphs::Ascii).is_empty());
+        assert!(histogram(&[], &[mark(1.0, "x")], Glyphs::Ascii, 96).is_empty());
     }
 }

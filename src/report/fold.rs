@@ -6,6 +6,25 @@ pub(super) const TIE: char = '\u{a0}';
 /// The text in lines of at most `room` columns, but for longer words. A number stays with its unit and an
 /// option with its value: `1.2 s`, `50 %`, `--qps 10`.
 pub fn folded(text: &str, room: usize) -> Vec<String> {
+    filled(text, room, room)
+}
+
+/// The text behind what stands before it on the first line; further lines begin with so many spaces.
+pub fn hung(before: &str, indent: usize, text: &str, columns: usize) -> Vec<String> {
+    let mut lines = filled(
+        text,
+        columns.saturating_sub(width(before)),
+        columns - indent,
+    );
+    let spaces = " ".repeat(indent);
+    for (number, line) in lines.iter_mut().enumerate() {
+        line.insert_str(0, if number == 0 { before } else { &spaces });
+    }
+    lines
+}
+
+/// `first` is the room of the first line.
+fn filled(text: &str, first: usize, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for piece in pieces(text) {
         // What belongs together and has no room in a line of its own is words again.
@@ -15,6 +34,7 @@ pub fn folded(text: &str, room: usize) -> Vec<String> {
             vec![&*piece]
         };
         for word in words {
+            let room = if lines.len() == 1 { first } else { room };
             let line = lines.last_mut().expect("there is always one");
             if line.is_empty() {
                 line.push_str(word);
@@ -113,6 +133,13 @@ mod tests {
             );
             assert_eq!(lines.join(" "), text);
         }
+    }
+
+    #[test]
+    fn lines_hang_under_the_first() {
+        let lines = hung("  sent      ", 4, "11 in any 1s at most", 22);
+        assert_eq!(lines, ["  sent      11 in any", "    1s at most"]);
+        assert_eq!(hung("", 8, "a bc", 9), ["a bc"]);
     }
 
     #[test]

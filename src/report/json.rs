@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::text::QUANTILES;
+use super::table::QUANTILES;
 use super::{Report, proof};
 use crate::engine::{End, Signal};
 use crate::metrics::littles::Cause;

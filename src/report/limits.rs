@@ -2,24 +2,37 @@
 
 use std::time::Duration;
 
-use super::folded;
+use super::hung;
 use crate::limit::Counts;
 use crate::metrics::Owner;
 use crate::metrics::littles::Setup;
+use crate::terminal::Columns;
 
-/// Columns of a limit.
-const ROOM: usize = 84;
+/// Where the text of a list begins.
+pub const INDENT: usize = 12;
 
-/// Each bound in its lines. Grants of buckets may be charged for up to `slack` ago.
-pub fn in_force(setup: &Setup, slack: Duration) -> Vec<Vec<String>> {
+/// Parts of a list under each other, behind its heading.
+pub fn listed(heading: &str, parts: &[String], columns: Columns) -> String {
+    // One column is that of the semicolon.
+    let columns = columns.get() - 1;
+    let whole = parts.iter().enumerate().map(|(number, part)| {
+        let before = if number == 0 { heading } else { "" };
+        let before = format!("{before:<INDENT$}");
+        hung(&before, INDENT + 2, part, columns).join("\n")
+    });
+    whole.collect::<Vec<_>>().join(";\n")
+}
+
+/// Each bound in a sentence. Grants of buckets may be charged for up to `slack` ago.
+pub fn in_force(setup: &Setup, slack: Duration) -> Vec<String> {
     let counted = |slots: u64| match slots {
         1 => "1 slot".to_owned(),
         slots => format!("{slots} slots"),
     };
     let slots = setup.slots.map(counted);
-    let mut bounds = vec![vec![slots.unwrap_or("slots unlimited".to_owned())]];
+    let mut bounds = vec![slots.unwrap_or("slots unlimited".to_owned())];
     if let Some(slots) = setup.per_host.map(counted) {
-        bounds.push(vec![format!("{slots} for each origin")]);
+        bounds.push(format!("{slots} for each origin"));
     }
     for (number, limit) in setup.limits.iter().enumerate() {
         let unit = match limit.counts {
@@ -31,14 +44,13 @@ pub fn in_force(setup: &Setup, slack: Duration) -> Vec<Vec<String>> {
         let name = setup.name_of(Owner::Limit(number));
         let each = limit.per.as_ref();
         let each = each.map_or(String::new(), |key| format!(", for each {key}"));
-        let text = format!(
+        bounds.push(format!(
             "{name} ({}, {}{each}; {}, like {})",
             limit.rate.shown(),
             limit.promise_in_numbers(slack, unit),
             limit.kind.promise(),
             limit.kind.like(),
-        );
-        bounds.push(folded(&text, ROOM));
+        ));
     }
     bounds
 }

@@ -10,11 +10,16 @@ mod page;
 mod proof;
 #[cfg(test)]
 mod samples;
+mod table;
 pub mod text;
 mod throughput;
 pub mod verified;
+#[cfg(test)]
+mod widths;
 
-pub use fold::folded;
+pub use bars::Glyphs;
+pub use fold::{folded, hung};
+pub use page::{Look, Paint};
 
 use crate::engine::{Arrivals, End, Refund};
 use crate::limit::{Leaves, Spec};

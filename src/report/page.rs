@@ -3,16 +3,45 @@
 use std::fmt::Write as _;
 
 use super::bars::Glyphs;
-use super::fold::folded;
+use super::fold::{TIE, folded, width};
+use crate::terminal::Columns;
 
-/// The most columns that a line has.
-pub(super) const COLUMNS: usize = 100;
-
-/// The most lines of a section.
+/// The most lines of a section on a page of [`WIDEST`] columns.
 const SECTION: usize = 2;
 
 /// Where the text of a section begins.
-pub(super) const INDENT: usize = 12;
+const INDENT: usize = 12;
+
+/// Narrower pages have no room for headings beside the text: they stand above it.
+const NARROW: usize = 60;
+
+/// Where the text begins under its heading.
+const UNDER: usize = 2;
+
+/// Columns of the text on the widest page.
+const WIDEST: usize = 100 - INDENT;
+
+/// How a page looks where it goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// The letters that it may have.
+    pub glyphs: Glyphs,
+    /// Whether it has colours.
+    pub paint: Paint,
+    /// How wide it may be.
+    pub columns: Columns,
+}
+
+impl Default for Look {
+    /// That of a file.
+    fn default() -> Self {
+        Self {
+            glyphs: Glyphs::Unicode,
+            paint: Paint::Plain,
+            columns: Columns::default(),
+        }
+    }
+}
 
 /// Whether escape codes may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,40 +62,51 @@ pub(super) enum Tone {
 /// The text so far.
 pub(super) struct Page {
     text: String,
-    glyphs: Glyphs,
-    paint: Paint,
+    look: Look,
 }
 
 impl Page {
-    pub(super) fn new(glyphs: Glyphs, paint: Paint) -> Self {
+    pub(super) fn new(look: Look) -> Self {
         Self {
             text: String::new(),
-            glyphs,
-            paint,
+            look,
         }
     }
 
     pub(super) fn glyphs(&self) -> Glyphs {
-        self.glyphs
+        self.look.glyphs
+    }
+
+    pub(super) fn columns(&self) -> usize {
+        self.look.columns.get()
     }
 
     pub(super) fn into_text(self) -> String {
         self.text
     }
 
-    /// One line, cut at the last column; what stands before [`INDENT`] is its heading.
-    pub(super) fn line(&mut self, line: &str, tone: Tone) {
-        let printable = |char: char| if char.is_control() { ' ' } else { char };
-        let mut shown: String = line.chars().take(COLUMNS).map(printable).collect();
-        if line.chars().count() > COLUMNS {
-            shown.pop();
-            shown.push_str(self.glyphs.cut());
-        }
-        let (heading, rest) = match shown.char_indices().nth(INDENT) {
-            Some((at, _)) if !shown.starts_with(' ') => shown.split_at(at),
-            Some(_) | None => ("", shown.as_str()),
+    /// So many lines of the widest page, on this one.
+    pub(super) fn lines_for(look: Look, lines: usize) -> usize {
+        (lines * WIDEST).div_ceil(room(look.columns))
+    }
+
+    /// One line, cut at the last column; its first `heading` bytes are its heading.
+    fn printed(&mut self, heading: usize, line: &str, tone: Tone) {
+        let columns = self.columns();
+        let printable = |char: char| {
+            if char.is_control() || char == TIE {
+                ' '
+            } else {
+                char
+            }
         };
-        let _ = match (self.paint, tone) {
+        let mut shown: String = line.chars().take(columns).map(printable).collect();
+        if width(line) > columns {
+            shown.pop();
+            shown.push_str(self.look.glyphs.cut());
+        }
+        let (heading, rest) = shown.split_at(heading);
+        let _ = match (self.look.paint, tone) {
             (Paint::Plain, _) => writeln!(self.text, "{shown}"),
             (Paint::Colour, Tone::Calm) if heading.is_empty() => writeln!(self.text, "{rest}"),
             (Paint::Colour, Tone::Calm) => writeln!(self.text, "\x1b[1m{heading}\x1b[0m{rest}"),
@@ -76,29 +116,36 @@ impl Page {
         };
     }
 
-    /// A section: its text begins in one column, broken at semicolons first and then between words;
-    /// at most [`SECTION`] lines of it.
+    /// One line, cut at the last column.
+    pub(super) fn line(&mut self, line: &str) {
+        self.printed(0, line, Tone::Calm);
+    }
+
+    /// A section: its text begins in one column, broken at semicolons and wide gaps first and then between
+    /// words; at most [`SECTION`] lines of it, or as many as hold the same text on a narrower page.
     pub(super) fn section(&mut self, heading: &str, text: &str, tone: Tone) {
-        let room = COLUMNS - INDENT;
-        let parts: Vec<&str> = if text.chars().count() <= room {
-            vec![text]
-        } else {
-            text.split_inclusive("; ").map(str::trim_end).collect()
-        };
-        let mut lines: Vec<String> = parts
-            .into_iter()
-            .flat_map(|part| folded(part, room))
-            .collect();
-        if lines.len() > SECTION {
-            lines.truncate(SECTION);
-            let last = &mut lines[SECTION - 1];
+        let room = room(self.look.columns);
+        let mut lines = broken(text, room);
+        let most = Self::lines_for(self.look, SECTION) + usize::from(room < WIDEST);
+        if lines.len() > most {
+            lines.truncate(most);
+            let last = &mut lines[most - 1];
             *last = last.chars().take(room - 2).collect();
             last.push(' ');
-            last.push_str(self.glyphs.cut());
+            last.push_str(self.look.glyphs.cut());
         }
-        let mut heading = heading;
+        let above = self.columns() < NARROW;
+        if above && !heading.is_empty() {
+            self.printed(heading.len(), heading, Tone::Calm);
+        }
+        let (mut heading, indent) = if above {
+            ("", UNDER)
+        } else {
+            (heading, INDENT)
+        };
         for line in lines {
-            self.line(&format!("{heading:<INDENT$}{line}"), tone);
+            let bold = if heading.is_empty() { 0 } else { indent };
+            self.printed(bold, &format!("{heading:<indent$}{line}"), tone);
             heading = "";
         }
     }
@@ -106,4 +153,42 @@ impl Page {
     pub(super) fn gap(&mut self) {
         self.text.push('\n');
     }
+}
+
+/// Columns of the text of a section.
+fn room(columns: Columns) -> usize {
+    match columns.get() {
+        narrow @ ..NARROW => narrow - UNDER,
+        wide => wide - INDENT,
+    }
+}
+
+/// A gap of so many spaces stands between what may as well stand in lines of its own.
+const GAP: &str = "   ";
+
+/// In lines of `room` columns.
+fn broken(text: &str, room: usize) -> Vec<String> {
+    if width(text) <= room {
+        return vec![text.to_owned()];
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for part in text.split_inclusive("; ") {
+        let mut first = true;
+        for piece in part.trim_end().split(GAP) {
+            let gap = " ".repeat(piece.len() - piece.trim_start().len() + GAP.len());
+            let piece = piece.trim_start();
+            if piece.is_empty() {
+                continue;
+            }
+            match lines.last_mut() {
+                Some(line) if !first && width(line) + gap.len() + width(piece) <= room => {
+                    line.push_str(&gap);
+                    line.push_str(piece);
+                }
+                Some(_) | None => lines.extend(folded(piece, room)),
+            }
+            first = false;
+        }
+    }
+    lines
 }

@@ -1,25 +1,18 @@
-//! The report for people: at most 45 lines of at most 100 columns. Floor 4: doors.
+//! The report for people: at most 45 lines of 100 columns, or as many as hold the same in fewer. Floor 4: doors.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
-pub use super::bars::Glyphs;
-pub use super::page::Paint;
-use super::page::{INDENT, Page, Tone};
+use super::page::{Look, Page, Tone};
 use super::{Report, proof};
 use crate::engine::{End, Refund, Signal};
 use crate::error::Exit;
 use crate::limit::Counts;
-use crate::metrics::{ByVerdict, LATE, Latencies, Owner, Part};
+use crate::metrics::{ByVerdict, LATE, Owner, Part};
 use crate::outcome::{FailureKind, Spent};
 use crate::units::{show_span, three_digits};
 
-/// The most lines that a report has.
+/// The most lines that a report of 100 columns has.
 pub const LINES: usize = 45;
-
-/// Columns of a table's name and of its verdict.
-const NAME: usize = 15;
-const VERDICT: usize = 8;
 
 /// The most findings that are printed; JSON has them all.
 const FINDINGS: usize = 3;
@@ -31,19 +24,10 @@ const PROVED: usize = 4;
 /// and more than [`LATE`] above it.
 const LATE_TIMES: u32 = 2;
 
-/// The percentiles of a table, with their headings.
-pub(super) const QUANTILES: [(&str, f64); 5] = [
-    ("p50", 0.5),
-    ("p90", 0.9),
-    ("p95", 0.95),
-    ("p99", 0.99),
-    ("p99.9", 0.999),
-];
-
 /// The whole report, each line ended. Where a run fills all its lines, findings give way, then proofs.
-pub fn text(report: &Report, glyphs: Glyphs, paint: Paint) -> String {
+pub fn text(report: &Report, look: Look) -> String {
     let with = |(findings, limits)| {
-        let mut page = Page::new(glyphs, paint);
+        let mut page = Page::new(look);
         page.verdict(report);
         page.throughput(report);
         page.littles_law(report);
@@ -58,8 +42,9 @@ pub fn text(report: &Report, glyphs: Glyphs, paint: Paint) -> String {
     let fewer = (0..=FINDINGS).rev().map(|findings| (findings, PROVED));
     let fewest = (0..PROVED).rev().map(|limits| (0, limits));
     let mut texts = fewer.chain(fewest).map(with);
-    let fitting = texts.find(|text| text.lines().count() <= LINES);
-    fitting.unwrap_or_else(|| with((0, 0)).split_inclusive('\n').take(LINES).collect())
+    let most = Page::lines_for(look, LINES);
+    let fitting = texts.find(|text| text.lines().count() <= most);
+    fitting.unwrap_or_else(|| with((0, 0)).split_inclusive('\n').take(most).collect())
 }
 
 /// Little's law is a law of means over whole tries: within so many per cent it is said to agree. A try
@@ -71,7 +56,8 @@ impl Page {
         let (summary, counts) = (&report.summary, &report.summary.counts);
         self.section("VERDICT", &report.diagnosis.verdict, Tone::Calm);
         let jobs = format!(
-            "read {} = ok {} + failed {} + invalid {} + skipped {} + cancelled {}   in {}",
+            "read\u{a0}{} =\u{a0}ok\u{a0}{} +\u{a0}failed\u{a0}{} +\u{a0}invalid\u{a0}{} \
+             +\u{a0}skipped\u{a0}{} +\u{a0}cancelled\u{a0}{}   in {}",
             counts.read,
             counts.ok,
             counts.failed,
@@ -215,43 +201,11 @@ impl Page {
         let meaning = "service time: first byte written to last byte read; \
                        since due: due to last byte read";
         self.section("LATENCY", meaning, Tone::Calm);
-        let mut heading = " ".repeat(NAME + VERDICT);
-        for name in QUANTILES
-            .map(|(name, _)| name)
-            .into_iter()
-            .chain(["max", "n"])
-        {
-            let _ = write!(heading, "{name:>9}");
-        }
-        self.line(&heading, Tone::Calm);
-        self.table("service time", &summary.service);
-        self.table("since due", &summary.since_due);
+        self.table(&[
+            ("service time", &summary.service),
+            ("since due", &summary.since_due),
+        ]);
         self.lateness(report);
-    }
-
-    /// A row for what succeeded, and one for what failed if anything did.
-    fn table(&mut self, name: &str, latencies: &ByVerdict) {
-        let row = self.row(name, "ok", &latencies.ok);
-        self.line(&row, Tone::Calm);
-        if latencies.failed.count() > 0 {
-            let row = self.row("", "failed", &latencies.failed);
-            self.line(&row, Tone::Calm);
-        }
-    }
-
-    fn row(&self, name: &str, verdict: &str, latencies: &Latencies) -> String {
-        let cell = |span: Option<Duration>| {
-            span.map_or_else(|| self.glyphs().dash().to_owned(), show_span)
-        };
-        let mut row = format!("{:<NAME$}{verdict:<VERDICT$}", format!("  {name}"));
-        for (_, quantile) in QUANTILES {
-            let _ = write!(row, "{:>9}", cell(latencies.quantile(quantile)));
-        }
-        let _ = write!(row, "{:>9}{:>9}", cell(latencies.max()), latencies.count());
-        if latencies.beyond() > 0 {
-            let _ = write!(row, "  > 1h: {}", latencies.beyond());
-        }
-        row
     }
 
     /// The sentence for coordinated omission: service time alone would hide the wait before the send.
@@ -340,13 +294,18 @@ impl Page {
 
     fn circumstances(&mut self, report: &Report) {
         let facts = &report.facts;
-        let text = format!(
-            "seed {}, transport {}, input {}",
-            facts.seed,
-            facts.transport,
-            facts.inputs.join(" ")
-        );
-        self.line(&format!("{:<INDENT$}{text}", "RUN"), Tone::Calm);
+        let mut text = format!("seed {}, transport {}, input ", facts.seed, facts.transport);
+        match &*facts.inputs {
+            [first, _, _, more @ ..] if !more.is_empty() => {
+                let _ = write!(
+                    text,
+                    "{first} and\u{a0}{}\u{a0}more",
+                    facts.inputs.len() - 1
+                );
+            }
+            few => text.push_str(&few.join(" ")),
+        }
+        self.section("RUN", &text, Tone::Calm);
     }
 }
 
@@ -430,15 +389,16 @@ fn joined<K: std::fmt::Display>(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
-    use crate::report::page::COLUMNS;
-    use crate::report::samples;
+    use crate::report::{Glyphs, Paint, samples};
 
     fn shown(report: &Report) -> String {
-        let text = text(report, Glyphs::Unicode, Paint::Plain);
+        let text = text(report, Look::default());
         let widest = text.lines().map(|line| line.chars().count()).max();
         assert!(text.lines().count() <= LINES, "too long:\n{text}");
-        assert!(widest <= Some(COLUMNS), "too wide:\n{text}");
+        assert!(widest <= Some(100), "too wide:\n{text}");
         assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
         text
     }
@@ -535,7 +495,14 @@ mod tests {
             &shown(&report),
             &["ok 0  failed 10 (connect 10)", "--mock", "whole run used"],
         );
-        let colour = text(&report, Glyphs::Ascii, Paint::Colour);
+        let colour = text(
+            &report,
+            Look {
+                glyphs: Glyphs::Ascii,
+                paint: Paint::Colour,
+                ..Look::default()
+            },
+        );
         assert_holds(
             &colour,
             &["ok 0  failed 10 (connect 10)\x1b[0m", "\x1b[1mVERDICT"],
@@ -606,7 +573,11 @@ mod tests {
     #[test]
     fn ascii_has_seven_bits() {
         for report in [samples::held_by_qps(), samples::empty()] {
-            let text = text(&report, Glyphs::Ascii, Paint::Plain);
+            let look = Look {
+                glyphs: Glyphs::Ascii,
+                ..Look::default()
+            };
+            let text = text(&report, look);
             assert!(text.is_ascii(), "{text}");
         }
     }

@@ -4,11 +4,16 @@ use std::fmt::Write as _;
 
 use super::Report;
 use super::bars::{Mark, histogram};
+use super::fold::folded;
 use super::page::{Page, Tone};
 use crate::limit::Counts;
 use crate::metrics::littles::Cause;
 use crate::metrics::{Owner, Part};
 use crate::units::{Cost, show_span, three_digits};
+
+/// Where the sentence on the histogram begins, and where its axis does.
+const UNDER: usize = 2;
+const AXIS: usize = 4;
 
 impl Page {
     pub(super) fn throughput(&mut self, report: &Report) {
@@ -64,7 +69,7 @@ impl Page {
                 "no histogram of answers per second: under 2 whole seconds ({})",
                 show_span(span)
             );
-            self.line(&format!("  {text}"), Tone::Calm);
+            self.under(&text);
             return;
         }
         let part = match stretch.part {
@@ -73,7 +78,7 @@ impl Page {
                 let before = stretch.from.since(summary.sends.first);
                 let after = summary.elapsed.saturating_sub(before + span);
                 format!(
-                    "of {:.1} steady s (first {:.1} s and last {:.1} s left out)",
+                    "of {:.1}\u{a0}steady\u{a0}s (first {:.1} s and last {:.1} s left out)",
                     span.as_secs_f64(),
                     before.as_secs_f64(),
                     after.as_secs_f64()
@@ -81,12 +86,18 @@ impl Page {
             }
         };
         let seconds = stretch.per_second.len();
-        self.line(
-            &format!("  answers per second, {seconds} whole seconds {part}"),
-            Tone::Calm,
-        );
-        for line in histogram(&stretch.per_second, &marks(report), self.glyphs()) {
-            self.line(&format!("    {line}"), Tone::Calm);
+        self.under(&format!(
+            "answers per second, {seconds} whole seconds {part}"
+        ));
+        let room = self.columns() - AXIS;
+        for line in histogram(&stretch.per_second, &marks(report), self.glyphs(), room) {
+            self.line(&format!("{:AXIS$}{line}", ""));
+        }
+    }
+
+    fn under(&mut self, text: &str) {
+        for line in folded(text, self.columns() - UNDER) {
+            self.line(&format!("{:UNDER$}{line}", ""));
         }
     }
 

@@ -5,12 +5,13 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::page::COLUMNS;
+use super::fold::{hung, width};
 use super::proof::{self, exact, micros, minute_text, number, unit, verdict, whose};
 use crate::limit::{Kind, Leaves, Spec};
 use crate::metrics::Owner;
 use crate::metrics::littles::Setup;
 use crate::proof::{Grants, Mark, Most, Proved, Proven, Verdict};
+use crate::terminal::Columns;
 use crate::units::{Tick, show_span};
 
 /// What `verify` has found in files of results. Moments count from the Unix epoch.
@@ -68,32 +69,25 @@ impl Verified {
     }
 
     /// The page for people.
-    pub fn text(&self) -> String {
-        let mut page = String::new();
-        self.write(&mut page).expect("a String takes everything");
-        page
-    }
-
-    fn write(&self, out: &mut String) -> std::fmt::Result {
+    pub fn text(&self, columns: Columns) -> String {
+        let mut page = Page {
+            text: String::new(),
+            columns: columns.get(),
+        };
         for file in &self.files {
-            writeln!(
-                out,
-                "{}: {} results, {} sends",
-                file.name, file.results, file.sends
-            )?;
+            let seen = format!("{} results, {} sends", file.results, file.sends);
+            page.line(&format!("{}: ", file.name), 2, &seen);
             if let Some(line) = file.torn {
-                writeln!(
-                    out,
-                    "  line {line} is torn and was passed over: one result more was begun"
-                )?;
+                let torn = "is torn and was passed over: one result more was begun";
+                page.line(&format!("  line {line} "), 4, torn);
             }
-            writeln!(out, "  not seen: {}", file.unseen.text())?;
+            page.line("  not seen: ", 4, &file.unseen.text());
         }
         let setup = self.setup();
         for (number, proved) in self.proven.limits.iter().enumerate() {
             let name = setup.name_of(Owner::Limit(number));
-            writeln!(out, "\n{name}    {}", verdict(proved))?;
-            self.write_limit(out, proved)?;
+            page.heading(&name, &verdict(proved));
+            self.limit(&mut page, proved);
         }
         if let Some((slots, most)) = self.slots {
             let verdict = if most <= u128::from(slots) {
@@ -101,14 +95,12 @@ impl Verified {
             } else {
                 "EXCEEDED"
             };
-            writeln!(
-                out,
-                "\nslots {slots}    {verdict}\n  most in flight at once  {most}"
-            )?;
+            page.heading(&format!("slots {slots}"), verdict);
+            page.line("  most in flight at once  ", 4, &most.to_string());
         }
         if let Some(minute) = &self.proven.minute {
-            writeln!(out, "\nworst minute    {}", minute_text(minute))?;
-            self.write_ends(out, &minute.promised)?;
+            page.heading("worst minute", &minute_text(minute));
+            self.ends(&mut page, &minute.promised);
         }
         let kept = if self.is_kept() { "kept" } else { "NOT KEPT" };
         let sends: u64 = self.files.iter().map(|file| file.sends).sum();
@@ -117,15 +109,19 @@ impl Verified {
         } else {
             format!(", with clocks up to {} apart", exact(self.skew))
         };
-        writeln!(
-            out,
-            "\n{kept}: {sends} sends, told in whole microseconds{allowed}"
-        )
+        page.gap();
+        let told = format!("{sends} sends, told in whole microseconds{allowed}");
+        page.line(&format!("{kept}: "), 2, &told);
+        page.text
     }
 
-    fn write_limit(&self, out: &mut String, proved: &Proved) -> std::fmt::Result {
+    fn limit(&self, page: &mut Page, proved: &Proved) {
         let unit = unit(proved.limit.counts);
-        writeln!(out, "  promise   {}", self.promise(proved))?;
+        let (promise, so) = self.promise(proved);
+        page.line("  promise   ", page.indent(), &promise);
+        if let Some(so) = so {
+            page.line(&" ".repeat(page.indent()), page.indent(), &so);
+        }
         if let Some(granted) = &proved.granted {
             let (most, how) = match granted {
                 Grants::Stretch(most, allowed) => {
@@ -140,25 +136,28 @@ impl Verified {
                     (most, format!("in any {} at most", exact(*length)))
                 }
             };
-            writeln!(out, "  granted   {}{unit} {how}{}", most.sum, whose(most))?;
-            self.write_ends(out, most)?;
+            let granted = format!("{}{unit} {how}{}", most.sum, whose(most));
+            page.line("  granted   ", page.indent(), &granted);
+            self.ends(page, most);
         }
-        writeln!(out, "  sent      {}", self.sent(proved))?;
-        self.write_ends(out, &proved.most)
+        page.line("  sent      ", page.indent(), &self.sent(proved));
+        self.ends(page, &proved.most);
     }
 
     /// What is promised, and of which moments.
-    fn promise(&self, proved: &Proved) -> String {
+    fn promise(&self, proved: &Proved) -> (String, Option<String>) {
         let (limit, unit) = (&proved.limit, unit(proved.limit.counts));
         let (count, span) = (limit.rate.count, exact(proved.span));
-        match limit.kind {
-            Kind::Bucket | Kind::Leaky => format!(
-                "at most {} + {} x (T + {}){unit} granted in any time T,\n            so {} in any {span}",
-                limit.burst.get(),
-                limit.rate.shown(),
-                exact(self.slack + Duration::from_micros(1)),
-                proved.promised
-            ),
+        let promise = match limit.kind {
+            Kind::Bucket | Kind::Leaky => {
+                let rate = format!(
+                    "at most {} + {} x (T + {}){unit} granted in any time T,",
+                    limit.burst.get(),
+                    limit.rate.shown(),
+                    exact(self.slack + Duration::from_micros(1)),
+                );
+                return (rate, Some(format!("so {} in any {span}", proved.promised)));
+            }
             Kind::Window => match limit.leaves {
                 Leaves::Send => format!("at most {count}{unit} sent in any {span}"),
                 Leaves::Reply => {
@@ -172,7 +171,8 @@ impl Verified {
                 "at most {count}{unit} granted in each of its windows of {span}, so {} in any {span}",
                 proved.promised
             ),
-        }
+        };
+        (promise, None)
     }
 
     /// The most that was sent, and what a server can have seen of it.
@@ -202,19 +202,15 @@ impl Verified {
         text + &whose(most)
     }
 
-    fn write_ends(&self, out: &mut String, most: &Most) -> std::fmt::Result {
+    fn ends(&self, page: &mut Page, most: &Most) {
         if most.sends == 0 {
-            return Ok(());
+            return;
         }
         for (word, mark) in [("first", most.first), ("last", most.last)] {
-            let line = format!(
-                "            {word:<6}{}  {}",
-                moment(mark.at),
-                self.place(mark)
-            );
-            writeln!(out, "{}", line.chars().take(COLUMNS).collect::<String>())?;
+            let indent = page.indent();
+            let at = format!("{:indent$}{word:<6}{}", "", moment(mark.at));
+            page.place(&at, &self.place(mark));
         }
-        Ok(())
     }
 
     fn place(&self, mark: Mark) -> String {
@@ -270,6 +266,59 @@ impl Verified {
             "slack_us": micros(self.slack),
             "clock_skew_us": micros(self.skew),
         })
+    }
+}
+
+/// The lines so far.
+struct Page {
+    text: String,
+    columns: usize,
+}
+
+impl Page {
+    /// Where what is said of a limit begins.
+    fn indent(&self) -> usize {
+        if self.columns < 60 { 4 } else { 12 }
+    }
+
+    /// A text behind what stands before it; further lines of it begin in one column.
+    fn line(&mut self, before: &str, indent: usize, text: &str) {
+        for line in hung(before, indent, text, self.columns) {
+            self.text.push_str(&line);
+            self.text.push('\n');
+        }
+    }
+
+    /// What is spoken of, and what is to be said of it.
+    fn heading(&mut self, name: &str, verdict: &str) {
+        self.gap();
+        self.line(&format!("{name}    "), 4, verdict);
+    }
+
+    fn gap(&mut self) {
+        self.text.push('\n');
+    }
+
+    /// A moment and where it stands; of a long name only the end is shown, as the line is told there.
+    fn place(&mut self, moment: &str, place: &str) {
+        self.text.push_str(moment);
+        let room = if width(moment) + 2 + width(place) <= self.columns {
+            self.text.push_str("  ");
+            self.columns
+        } else {
+            let indent = self.indent() + 6;
+            self.text.push('\n');
+            self.text.push_str(&" ".repeat(indent));
+            self.columns - indent
+        };
+        let length = width(place);
+        if length > room {
+            self.text.push_str("...");
+            self.text.extend(place.chars().skip(length - room + 3));
+        } else {
+            self.text.push_str(place);
+        }
+        self.gap();
     }
 }
 

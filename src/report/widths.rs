@@ -1,0 +1,134 @@
+//! The report on pages of every width. Floor 4: doors.
+
+use std::time::Duration;
+
+use super::fold::width;
+use super::text::text;
+use super::verified::{Facts, Unseen, Verified};
+use super::{Look, Report, samples};
+use crate::terminal::Columns;
+
+fn shown(report: &Report, columns: usize) -> String {
+    let look = Look {
+        columns: Columns::new(columns),
+        ..Look::default()
+    };
+    text(report, look)
+}
+
+#[test]
+fn no_page_is_wider_than_its_columns_and_none_tears_a_number_from_its_unit() {
+    for columns in 1..=120 {
+        for report in [
+            samples::held_by_qps(),
+            samples::held_by_slots(),
+            samples::unconnected(),
+            samples::empty(),
+        ] {
+            let page = shown(&report, columns);
+            let room = columns.clamp(40, 100);
+            for line in page.lines() {
+                assert!(width(line) <= room, "{columns}: {line:?} in\n{page}");
+                let last = line.trim_end();
+                let next = |unit: &str| last.trim_start().starts_with(&format!("{unit} "));
+                assert!(
+                    !["s", "ms", "%", "/s"].iter().any(|unit| next(unit)),
+                    "{columns}:\n{page}"
+                );
+                assert!(!last.ends_with("--qps"), "{columns}:\n{page}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_proof_keeps_to_its_columns_and_tells_the_line() {
+    let limits = ["10/s burst=5", "tokens 4000/1m window"].map(|limit| limit.parse().unwrap());
+    let verified = Verified {
+        files: vec![Facts {
+            name: format!("{}/results.jsonl", "folder".repeat(20)),
+            results: 40,
+            sends: 41,
+            torn: Some(41),
+            unseen: Unseen::CutOff(Some(5)),
+        }],
+        proven: samples::proven(&limits),
+        slots: Some((5, 3)),
+        slack: Duration::from_millis(2),
+        skew: Duration::ZERO,
+    };
+    for columns in 40..=100 {
+        let page = verified.text(Columns::new(columns));
+        for line in page.lines().skip(2) {
+            assert!(width(line) <= columns, "{columns}: {line:?} in\n{page}");
+        }
+        let told = page.matches("results.jsonl").count();
+        assert!(told > 4, "{columns}: the places are not told in\n{page}");
+    }
+}
+
+/// The page of a run that `--qps 10` held, in 40 columns: headings stand above their text, and fewer
+/// percentiles in the table.
+#[test]
+fn a_narrow_page_reads_well() {
+    assert_eq!(shown(&samples::held_by_qps(), 40), NARROW);
+}
+
+const NARROW: &str = "\
+VERDICT
+  the request limit chose this rate:
+  --qps 10 was used up (100 % of the
+  steady part)
+JOBS
+  read 600 = ok 600 + failed 0
+  + invalid 0 + skipped 0 + cancelled 0
+  in 60.0 s
+
+THROUGHPUT
+  observed 10.0/s
+  theory 20 slots / 99.3 ms = 201/s
+  5 % of it, 100 % of --qps 10
+  answers per second, 59 whole seconds
+  of 59.8 steady s (first 0.1 s and last
+  0.1 s left out)
+      9/s      1 s  █
+     10/s     58 s  ████████████
+           <- mean; --qps 10 binds
+        :
+    201/s      0 s
+           <- 20 slots / 99.3 ms:
+              Semaphore(20) alone ends
+              here
+LITTLE
+  in flight 0.993 = 10.0/s x 99.3 ms
+  agrees to 0.0 %
+  peak in flight 1 of 20
+HELD BACK
+  of 59.8 s the next job waited 59.8 s
+  for --qps 10 (100 %), 0 s for slots
+ADVICE
+  --concurrency 2 would do;
+  20 slots begin to bind when the API is
+  slower than 20/10 = 2.0 s
+
+LATENCY
+  service time: first byte written to
+  last byte read;
+  since due: due to last byte read
+                p50      p99      max
+  service time
+  ok        99.3 ms  99.3 ms  99.3 ms
+  since due
+  ok        99.3 ms  99.3 ms  99.3 ms
+
+RETRIES
+  tries 600, retries 0, pauses asked 0
+STATUSES
+  200 600
+RATE
+  reached 10.0/s = (600 - 1) sends /
+  59.9 s from the first to the last
+RUN
+  seed 42, transport reqwest, input
+  jobs.jsonl
+";
