@@ -3,69 +3,94 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::args::OutputArgs;
+use rustix::fs::{Access, access};
+
+use super::args::{OutputArgs, ShowArgs};
 use crate::error::{Exit, Problem};
 use crate::manifest;
 
+/// A file that has a role, and what is told of who wants it too.
+pub(super) struct Taken<'a> {
+    path: PathBuf,
+    is: &'a str,
+}
+
+impl<'a> Taken<'a> {
+    /// This file has that role: `the jobs are read from it`.
+    pub(super) fn new(path: impl Into<PathBuf>, is: &'a str) -> Self {
+        let path = path.into();
+        Self { path, is }
+    }
+}
+
 /// That each file has one role, and that the report has a place.
 pub(super) fn check(jobs: &[PathBuf], output: &OutputArgs) -> Result<(), Problem> {
-    let results = output.output.as_deref();
-    let report = output.show.report_file.as_deref();
-    let beside = results.map(manifest::path_of);
-    for job in jobs {
-        if results.is_some_and(|results| same(job, results)) {
-            return Err(twice(job, "the jobs are read from it", "results", "-o"));
-        }
-        if beside.as_deref().is_some_and(|beside| same(job, beside)) {
-            let what = "what the run was";
-            return Err(twice(job, "the jobs are read from it", what, "-o"));
-        }
-        if report.is_some_and(|report| same(job, report)) {
-            let option = "--report-file";
-            return Err(twice(
-                job,
-                "the jobs are read from it",
-                "the report",
-                option,
-            ));
-        }
+    let read = |job: &PathBuf| Taken::new(job, "the jobs are read from it");
+    let mut taken: Vec<Taken<'_>> = jobs.iter().map(read).collect();
+    if let Some(results) = &output.output {
+        let beside = manifest::path_of(results);
+        free(results, &taken, "results", "-o")?;
+        free(&beside, &taken, "what the run was", "-o")?;
+        taken.push(Taken::new(results, "the results go there"));
+        taken.push(Taken::new(beside, "what the run was goes there"));
     }
-    let Some(report) = report else {
+    shown(&output.show, taken)
+}
+
+/// That a report, and what is written beside it, has a place, none of it that of something else.
+pub(super) fn shown(show: &ShowArgs, mut taken: Vec<Taken<'_>>) -> Result<(), Problem> {
+    let report = show.report_file.iter();
+    let report = report.map(|path| (path, "the report", "--report-file"));
+    let hdr = show.hdr.iter().map(|path| (path, "latencies", "--hdr"));
+    for (path, what, option) in report.chain(hdr) {
+        free(path, &taken, what, option)?;
+        place(path, what, option)?;
+        let is = match option {
+            "--report-file" => "the report goes there",
+            _ => "the latencies go there",
+        };
+        taken.push(Taken::new(path, is));
+    }
+    Ok(())
+}
+
+/// That a file has no role yet.
+fn free(path: &Path, taken: &[Taken<'_>], what: &str, option: &str) -> Result<(), Problem> {
+    match taken.iter().find(|taken| same(&taken.path, path)) {
+        None => Ok(()),
+        Some(Taken { is, .. }) => Err(Problem::usage(
+            format!("{what} cannot go to {}: {is}", path.display()),
+            format!("name another file with {option}"),
+        )),
+    }
+}
+
+/// That something can be written there.
+fn place(path: &Path, what: &str, option: &str) -> Result<(), Problem> {
+    let (folder, is_new) = (folder(path), !path.exists());
+    let why = if path.as_os_str() == "-" {
+        return Ok(());
+    } else if path.is_dir() {
+        "it is a directory"
+    } else if !folder.is_dir() {
+        "its folder does not exist"
+    } else if !is_new && !may_be_written(path) {
+        "it may not be written"
+    } else if is_new && !may_be_written(folder) {
+        "nothing may be made in its folder"
+    } else {
         return Ok(());
     };
-    if results.is_some_and(|results| same(results, report)) {
-        let option = "--report-file";
-        return Err(twice(report, "the results go there", "the report", option));
-    }
-    if beside.is_some_and(|beside| same(&beside, report)) {
-        let (is, option) = ("what the run was goes there", "--report-file");
-        return Err(twice(report, is, "the report", option));
-    }
-    let folder = folder(report);
-    if report.as_os_str() == "-" {
-        Ok(())
-    } else if report.is_dir() {
-        Err(unwritable(report, "it is a directory"))
-    } else if !folder.is_dir() {
-        Err(unwritable(report, "its folder does not exist"))
-    } else {
-        Ok(())
-    }
-}
-
-fn twice(path: &Path, is: &str, what: &str, option: &str) -> Problem {
-    Problem::usage(
-        format!("{what} cannot go to {}: {is}", path.display()),
-        format!("name another file with {option}"),
-    )
-}
-
-fn unwritable(path: &Path, why: &str) -> Problem {
-    Problem::new(
+    Err(Problem::new(
         Exit::Unwritten,
-        format!("the report cannot go to {}: {why}", path.display()),
-        "name another --report-file",
-    )
+        format!("{what} cannot go to {}: {why}", path.display()),
+        format!("name another {option}"),
+    ))
+}
+
+/// Whether this user may write to it, or make files in it.
+pub(super) fn may_be_written(path: &Path) -> bool {
+    access(path, Access::WRITE_OK).is_ok()
 }
 
 /// Whether two names lead to one file. Devices and pipes may have several roles.
@@ -78,7 +103,8 @@ fn same(one: &Path, other: &Path) -> bool {
     named(one) && named(other) && place(one).is_some_and(|one| Some(one) == place(other))
 }
 
-fn folder(path: &Path) -> &Path {
+/// Where a file of this name is, or would be.
+pub(super) fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         Some(_) | None => Path::new("."),

@@ -1,6 +1,7 @@
 //! The subcommands: each joins the parts that it needs. Floor 6: front.
 
 mod args;
+mod beside;
 mod compare;
 mod completions;
 mod files;

@@ -1,18 +1,22 @@
 //! Reports, in the form and to the place that the options name. Floor 6: front.
 
-use std::fs;
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 
 use super::args::{OutputArgs, ShowArgs};
 use super::values::{ColorWhen, ReportForm};
-use super::{print, say};
+use super::{beside, print, say};
 use crate::error::{Exit, Problem};
 use crate::report::{Glyphs, Look, Paint, Report, csv, json, text};
 use crate::terminal::{self, Columns};
 
-/// The report on a run, on stderr unless a file is named.
+/// The report on a run, on stderr unless a file is named, and the files beside it.
 pub(super) fn of_run(output: &OutputArgs, report: &Report) -> Result<(), Problem> {
+    let beside = beside::write(&output.show, report);
+    told(output, report).and(beside)
+}
+
+fn told(output: &OutputArgs, report: &Report) -> Result<(), Problem> {
     let show = &output.show;
     if output.quiet && show.report_file.is_none() && show.report == ReportForm::Text {
         return Ok(());
@@ -52,7 +56,7 @@ fn write(show: &ShowArgs, page: &str) -> Result<(), Problem> {
     let Some(path) = named.filter(|path| path.as_os_str() != "-") else {
         return print(page);
     };
-    fs::write(path, page).map_err(|why| {
+    beside::put(path, page).map_err(|why| {
         Problem::new(
             Exit::Unwritten,
             format!("the report cannot be written: {why}"),

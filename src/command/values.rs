@@ -3,6 +3,7 @@
 //! Messages say the accepted range; clap adds the flag and the value.
 
 use std::ffi::OsStr;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -210,6 +211,14 @@ pub(super) fn window(text: &str) -> Result<Rate, String> {
         Ok(rate)
     } else {
         Err(FORM.to_owned())
+    }
+}
+
+/// A file with a name: what goes there is no text for a terminal or a pipe.
+pub(super) fn file(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "" | "-" => Err("name a file".to_owned()),
+        name => Ok(name.into()),
     }
 }
 

@@ -112,8 +112,9 @@ fn row(metric: &str, label: &str, value: &str, unit: &str) -> [String; 4] {
 }
 
 fn unit(metric: &str) -> &'static str {
-    let counted = matches!(metric.rsplit_once('.'), Some((_, "n" | "beyond_1h")));
-    if metric.starts_with("latency.") && !counted {
+    let last = metric.rsplit('.').next().unwrap_or_default();
+    let is_percentile = last.starts_with('p') || last == "max";
+    if metric.starts_with("latency.") && is_percentile {
         return "ms";
     }
     let ends = ENDS.iter().find(|(end, _)| metric.ends_with(end));

@@ -4,6 +4,7 @@ mod bars;
 pub mod comparison;
 pub mod csv;
 mod fold;
+pub mod hdr;
 pub mod json;
 pub mod limits;
 mod page;

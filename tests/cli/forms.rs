@@ -1,6 +1,16 @@
 //! The forms of a report, as they come out of a run.
 
+use std::fs;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+
 use crate::support::program::{OUT, Shaper};
+use crate::support::server::{Server, Step};
 
 /// A run against the modelled API with limits on requests and units, and failures.
 fn run() -> Shaper {
@@ -33,8 +43,9 @@ fn the_json_of_a_run_keeps_to_the_schema() {
     done.exits(1);
     let report = done.report();
     let told = schemas.validate(&report, schema);
-    let told = told.map_err(|why| format!("{why:#}"));
-    assert_eq!(told.err(), None, "{report}");
+    if let Err(why) = told {
+        panic!("{why:#}\n{report}");
+    }
     assert_eq!(report["proof"].as_array().map(Vec::len), Some(3));
 }
 
@@ -58,4 +69,101 @@ fn the_table_of_a_run_has_its_figures_and_those_of_its_proof() {
     assert!(text.contains("\nlimits.verdict,window,kept,\n"), "{text}");
     let sends = format!("\nfiles.sends,{OUT},{},sends\n", results.len());
     assert!(text.contains(&sends), "{sends} in {text}");
+}
+
+#[test]
+fn the_latencies_of_a_run_are_a_log_and_percentiles_to_plot() {
+    let done = run()
+        .args(["--hdr", "run.hlog", "--hdr", "run.since_due_ok.hgrm"])
+        .reporting()
+        .output();
+    done.exits(1);
+    let report = done.report();
+    let text = fs::read_to_string(done.path("run.hlog")).expect("it was asked for");
+    let entries = IntervalLogIterator::new(text.as_bytes());
+    let intervals = entries.map(|entry| match entry.expect("every line is understood") {
+        LogEntry::Interval(interval) => interval,
+        LogEntry::StartTime(_) | LogEntry::BaseTime(_) => panic!("nothing tells the date: {text}"),
+    });
+    let mut tags = Vec::new();
+    for interval in intervals {
+        let bytes = STANDARD.decode(interval.encoded_histogram());
+        let bytes = bytes.expect("histograms are base64");
+        let read = Deserializer::new().deserialize(&mut &bytes[..]);
+        let read: Histogram<u64> = read.expect("histograms can be read");
+        let tag = interval.tag().expect("each has one").as_str();
+        let (part, verdict) = tag.rsplit_once('_').expect("tags have two parts");
+        let told = &report["latency"][part][verdict];
+        assert_eq!(told["n"], read.len(), "{tag} of {report}");
+        let p90 = told["p90"].as_f64().expect("some failed, some did not");
+        let read = Duration::from_nanos(read.value_at_quantile(0.9)).as_secs_f64() * 1e3;
+        assert!((read / p90 - 1.0).abs() < 0.001, "{tag}: {read} {p90}");
+        tags.push(tag);
+    }
+    let all = [
+        "service_ok",
+        "service_failed",
+        "since_due_ok",
+        "since_due_failed",
+    ];
+    assert_eq!(tags, all);
+    let text = fs::read_to_string(done.path("run.since_due_ok.hgrm"));
+    let text = text.expect("it was asked for");
+    let count = report["latency"]["since_due"]["ok"]["n"].as_u64();
+    let count = format!("Total count    = {:>12}]", count.expect("a count"));
+    assert!(text.contains(&count), "{count} in {text}");
+}
+
+#[test]
+fn files_beside_a_report_that_have_no_place_are_told_before_anything_is_sent() {
+    let server = Server::start([Step::ok()]);
+    let list = server.list(2);
+    for (args, exit, said) in [
+        (
+            ["--hdr", "no/such/folder/a"].as_slice(),
+            3,
+            "its folder does not exist",
+        ),
+        (&["--hdr", "."], 3, "it is a directory"),
+        (&["--hdr", "jobs.urls"], 2, "the jobs are read from it"),
+        (&["--hdr", OUT], 2, "the results go there"),
+        (
+            &["--hdr", "out.jsonl.run"],
+            2,
+            "what the run was goes there",
+        ),
+        (&["--hdr", "a", "--hdr", "./a"], 2, "the latencies go there"),
+        (
+            &["--hdr", "a", "--report-file", "a"],
+            2,
+            "the report goes there",
+        ),
+        (&["--hdr", "-"], 2, "name a file"),
+    ] {
+        let done = Shaper::run().jobs("jobs.urls", &list).with_results();
+        let done = done.args(args).output();
+        done.exits(exit).says(said).says("--hdr");
+    }
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn files_beside_a_report_are_written_also_by_a_quiet_run_that_prints_none() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(2))
+        .args([
+            "--quiet",
+            "--report",
+            "none",
+            "--hdr",
+            "a.hgrm",
+            "--hdr",
+            "/dev/full",
+        ])
+        .with_results()
+        .output();
+    done.exits(3).says("/dev/full").says("name another --hdr");
+    let text = fs::read_to_string(done.path("a.hgrm")).expect("the others are written");
+    assert!(text.contains("Total count    =            2]"), "{text}");
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::super::values::{ColorWhen, ReportForm};
+use super::super::values::{ColorWhen, ReportForm, file};
 
 /// The form of a report.
 #[derive(Debug, Args)]
@@ -21,6 +21,10 @@ pub(in crate::command) struct ShowArgs {
     /// Where the report goes; default: stderr after a run, else stdout
     #[arg(long, value_name = "FILE|-")]
     pub(in crate::command) report_file: Option<PathBuf>,
+    /// Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in
+    /// `x.since_due_ok.hgrm`; repeatable
+    #[arg(long, value_name = "FILE", value_parser = file)]
+    pub(in crate::command) hdr: Vec<PathBuf>,
     /// Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never
     #[arg(
         long,
