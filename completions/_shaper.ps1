@@ -90,6 +90,7 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             [CompletionResult]::new('--report-file', '--report-file', [CompletionResultType]::ParameterName, 'Where the report goes; default: stderr after a run, else stdout')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never')
             [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'Progress on stderr: auto, bar (a line that is redrawn), plain (a line each 10 s), none')
+            [CompletionResult]::new('--stop-if', '--stop-if', [CompletionResultType]::ParameterName, 'End the run as by Ctrl-C when this is true, exit 1; repeatable, besides `401,403>=20 in a row before ok`, which none takes away: `failed>50`, `failed>10%`, `429>100`, `5xx>=10 in a row`')
             [CompletionResult]::new('--fail-if', '--fail-if', [CompletionResultType]::ParameterName, 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `failed>1%`, `429>0`, `rate<9.5/s`')
             [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Check the whole input first; any bad line stops before the first send')
             [CompletionResult]::new('--allow-empty', '--allow-empty', [CompletionResultType]::ParameterName, 'An input without jobs is no error')

@@ -7,6 +7,7 @@ mod cli {
     mod completions;
     mod conditions;
     mod crash;
+    mod early;
     mod files;
     mod forms;
     mod help;

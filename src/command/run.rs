@@ -83,6 +83,7 @@ pub(super) fn run(
     let mut rules = Rules {
         slack: SLACK,
         order: args.output.order,
+        stop_if: args.stop.rules(),
         grace: args.output.grace,
         ..given.rules(limits, setting, seed)
     };
@@ -126,23 +127,29 @@ pub(super) fn run(
         transport: "reqwest".to_owned(),
         arrivals: args.waiting.arrivals,
         refund: args.units.refund,
-        end: end.clone(),
+        end,
         fail_if: args.conditions.fail_if.clone(),
     };
-    let told = Report::new(summary, setup, facts);
-    let exit = exit(&told);
+    close(args, kept, &Report::new(summary, setup, facts))
+}
+
+/// Tells what became of a run that is over, beside its results and to the user.
+fn close(args: &RunArgs, kept: Kept, told: &Report) -> Result<Exit, Problem> {
+    let end = &told.facts.end;
+    let results = kept.sink.target.clone();
     // Results that are lost have been told, and their place may be another's by now.
-    let written = match &end {
+    let written = match end {
         End::SinkLost(_) => Ok(()),
-        End::InputLost(_) | End::Finished | End::Signalled(_) => kept.close(&told),
+        End::InputLost(_) | End::Finished | End::Stopped(_) | End::Signalled(_) => kept.close(told),
     };
-    let reported = show::of_run(&args.output, &told);
-    match &end {
+    let reported = show::of_run(&args.output, told);
+    match end {
         End::InputLost(problem) | End::SinkLost(problem) => tell(problem),
+        End::Stopped(stopped) => tell(&show::stopped(stopped, &results)),
         End::Finished | End::Signalled(_) => {}
     }
-    show::true_conditions(&told);
-    reported.and(written).map(|()| exit)
+    show::true_conditions(told);
+    reported.and(written).map(|()| exit(told))
 }
 
 fn unheard(why: &io::Error) -> Problem {
@@ -334,6 +341,7 @@ fn exit(report: &Report) -> Exit {
     let ended = match &report.facts.end {
         End::SinkLost(problem) | End::InputLost(problem) => problem.exit,
         End::Signalled(signal) => exit_of(*signal),
+        End::Stopped(_) => Exit::SomeFailed,
         End::Finished if !report.conditions.is_empty() => Exit::AllOk,
         End::Finished if counts.failed + counts.invalid > 0 => Exit::SomeFailed,
         End::Finished => Exit::AllOk,

@@ -6,8 +6,10 @@ use std::os::fd::AsFd;
 use super::args::{OutputArgs, ShowArgs};
 use super::values::{ColorWhen, ReportForm};
 use super::{beside, print, say};
+use crate::engine::{StopIf, Stopped};
 use crate::error::{Exit, Problem};
 use crate::report::{Glyphs, Look, Paint, Report, csv, json, text};
+use crate::sink::Target;
 use crate::terminal::{self, Columns};
 
 /// The report on a run, on stderr unless a file is named, and the files beside it.
@@ -30,6 +32,28 @@ fn told(output: &OutputArgs, report: &Report) -> Result<(), Problem> {
         ReportForm::Json | ReportForm::Csv | ReportForm::None => say(page.trim_end()),
     }
     Ok(())
+}
+
+/// Why a run has ended before its time, and how to go on.
+pub(super) fn stopped(stopped: &Stopped, results: &Target) -> Problem {
+    let what = format!(
+        "the run was stopped early: {} (--stop-if '{}')",
+        stopped.told, stopped.rule
+    );
+    let go_on = match results {
+        Target::File(_) => {
+            "then go on by the same command with --resume --retry-failed; --stop-if none never stops"
+        }
+        Target::Stdout | Target::Nowhere => {
+            "a run with -o FILE could go on with --resume; --stop-if none never stops"
+        }
+    };
+    let cause = if stopped.rule == StopIf::usual().to_string() {
+        "give a key that is valid (--bearer-env, -H), "
+    } else {
+        "mend what failed, "
+    };
+    Problem::new(Exit::SomeFailed, what, format!("{cause}{go_on}"))
 }
 
 /// Why a run counts as failed, on stderr in any case: it is why the program exits as it does.

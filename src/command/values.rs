@@ -12,7 +12,7 @@ use clap::{Arg, Command, ValueEnum};
 use http::{HeaderName, HeaderValue};
 use url::Url;
 
-use crate::engine::Order;
+use crate::engine::{Order, StopIf};
 use crate::units::{Cost, Rate, parse_count, parse_duration, parse_span};
 
 /// A bound that an option gives, or takes away: `none`.
@@ -158,6 +158,10 @@ pub(super) fn count_or_none(text: &str) -> Result<Bound<Cost>, String> {
 }
 
 pub(super) fn rate_or_none(text: &str) -> Result<Bound<Rate>, String> {
+    or_none(text, str::parse)
+}
+
+pub(super) fn stop_or_none(text: &str) -> Result<Bound<StopIf>, String> {
     or_none(text, str::parse)
 }
 

@@ -74,7 +74,10 @@ struct Run {
     /// Results of this turn.
     batch: Vec<(Ticket, Box<Outcome>)>,
     end: Option<End>,
+    /// That it ends is told.
     draining: bool,
+    /// So is the rule that has ended it.
+    stop_told: bool,
     grace: Option<Duration>,
     failures: BTreeSet<FailureKind>,
 }
@@ -98,6 +101,7 @@ impl Live {
             batch: Vec::new(),
             end: None,
             draining: false,
+            stop_told: false,
             failures: BTreeSet::new(),
         };
         loop {
@@ -175,6 +179,7 @@ impl Run {
                 .iter()
                 .any(|action| matches!(action, Action::Read(_)));
             self.carry_out(actions);
+            self.tell_stopped();
             // What has waited too long is recorded here, and nothing else may wake this.
             self.write();
             if !reads || self.end.is_some() {
@@ -211,6 +216,7 @@ impl Run {
         let mut actions = Vec::new();
         self.engine.tell(self.live.clock.now(), event, &mut actions);
         self.carry_out(actions);
+        self.tell_stopped();
     }
 
     fn line(&mut self, line: Option<Line>) {
@@ -259,6 +265,23 @@ impl Run {
                 .note(&format!("finishing {in_flight} in flight,{most} {again}"));
         }
         self.tell(Event::Signal(signal, at));
+    }
+
+    /// Once, when a rule has ended the run before its time.
+    fn tell_stopped(&mut self) {
+        let silent = self.stop_told || self.draining;
+        let Some(stopped) = self.engine.stopped_by().filter(|_| !silent) else {
+            return;
+        };
+        self.stop_told = true;
+        let (in_flight, _) = self.engine.load();
+        let text = format!(
+            "stopping early: {} (--stop-if '{}'); finishing {in_flight} in flight",
+            stopped.told, stopped.rule
+        );
+        if self.live.notes >= Notes::First {
+            self.live.progress.note(&text);
+        }
     }
 
     fn carry_out(&mut self, actions: Vec<Action>) {
@@ -349,7 +372,7 @@ impl Run {
     async fn close(mut self, end: End) -> (Summary, End) {
         self.write();
         let (in_flight, _) = self.engine.load();
-        if matches!(end, End::Signalled(_)) && in_flight > 0 {
+        if matches!(end, End::Signalled(_) | End::Stopped(_)) && in_flight > 0 {
             self.live
                 .progress
                 .note(&format!("stopping now, {in_flight} in flight are given up"));
@@ -366,7 +389,7 @@ impl Run {
         } = live;
         let written = if engine.is_idle() {
             sink.finish()
-        } else if let End::Signalled(_) = end {
+        } else if let End::Signalled(_) | End::Stopped(_) = end {
             // A stop does not wait for a disk that hangs, or for a reader of stdout that has stopped to read.
             let until = clock.now().after(LAST_LINES);
             let finished = tokio::task::spawn_blocking(|| sink.finish());
@@ -384,9 +407,10 @@ impl Run {
         }
         let summary = engine.close(clock.now());
         let end = match (end, written) {
-            (End::Finished | End::InputLost(_) | End::Signalled(_), Err(problem)) => {
-                End::SinkLost(problem)
-            }
+            (
+                End::Finished | End::InputLost(_) | End::Stopped(_) | End::Signalled(_),
+                Err(problem),
+            ) => End::SinkLost(problem),
             (end, _) => end,
         };
         (summary, end)

@@ -23,7 +23,7 @@ impl Engine {
 
     /// Each state has the lanes that use it, and the costs of those who wait for it.
     pub(super) fn states_add_up(&self) {
-        if self.ending.has_begun() {
+        if self.is_draining() {
             return;
         }
         let lanes: Vec<_> = self.lanes.all_states().cloned().collect();

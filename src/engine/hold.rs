@@ -85,7 +85,7 @@ impl Engine {
 
     /// The same where no limit holds any job.
     fn held_by_none(&mut self, pause: Option<(Tick, Rest)>, rest: Option<Tick>) -> HoldOn {
-        let reading = matches!(self.input, Input::Open) && !self.ending.has_begun();
+        let reading = matches!(self.input, Input::Open) && !self.is_draining();
         let full = reading && self.rules.look_ahead.is_full(&self.load_ahead());
         // Full of results rather than of jobs.
         let results = self.in_order.as_ref().map_or(0, InOrder::finished);

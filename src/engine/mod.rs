@@ -7,6 +7,7 @@ mod admission;
 #[cfg(test)]
 mod audit;
 mod charge;
+mod drain;
 mod ending;
 mod gate;
 mod guard;
@@ -25,6 +26,7 @@ mod rule;
 mod rules;
 mod schedule;
 mod seam;
+mod stops;
 mod talk;
 #[cfg(test)]
 mod upheaval;
@@ -46,6 +48,8 @@ use paid::Paid;
 pub use rules::{Arrivals, Order, Oversize, Refund, Rules};
 use schedule::Schedule;
 pub use seam::Seam;
+use stops::Stops;
+pub use stops::{StopIf, Stopped};
 pub use talk::{Action, End, Event, Grant, Signal, Ticket};
 
 use crate::error::Problem;
@@ -85,6 +89,9 @@ pub struct Engine {
     next_seq: u64,
     input: Input,
     ending: Ending,
+    stops: Stops,
+    /// When one of them ended the run.
+    stopped_at: Option<Tick>,
     stopped: bool,
     metrics: Metrics,
     /// What held the oldest head at the last decision.
@@ -123,6 +130,8 @@ impl Engine {
             next_seq: 0,
             input: Input::Open,
             ending: Ending::new(rules.grace),
+            stops: Stops::new(&rules.stop_if),
+            stopped_at: None,
             stopped: false,
             metrics: Metrics::new(
                 rules.slack,
@@ -162,6 +171,7 @@ impl Engine {
             Event::Cancel(seq) => self.withdraw(seq, actions),
             Event::Signal(signal, at) => self.signalled(signal, at, actions),
         }
+        self.heed_rules(actions);
     }
 
     /// Once per turn, after its events: wakes, admits, reads on. Returns the next instant at which time
@@ -176,13 +186,14 @@ impl Engine {
         self.measure_guard();
         let mut scan = self.admit(actions);
         while self.expire(actions) {
+            self.heed_rules(actions);
             scan = self.admit(actions);
         }
+        self.heed_rules(actions);
         let idle = self.is_idle();
-        if let Some(signal) = self.ending.first() {
-            let over = self.ending.over();
-            if idle || over.is_some_and(|(_, at)| at <= self.now) {
-                self.stop(End::Signalled(signal), actions);
+        if let Some((end, over)) = self.early_end() {
+            if idle || over.is_some_and(|at| at <= self.now) {
+                self.stop(end, actions);
             }
         } else if let (true, 0, Input::Ended(how)) = (idle, self.roll.len(), &self.input) {
             let end = how.clone().map_or_else(End::InputLost, |()| End::Finished);
@@ -206,7 +217,7 @@ impl Engine {
             pause.map(|(until, _)| until),
             rest,
             self.next_deadline(),
-            self.ending.over().map(|(_, at)| at),
+            self.over_at(),
         ];
         next.into_iter().flatten().min()
     }
@@ -250,7 +261,7 @@ impl Engine {
 
     fn read(&mut self, line: Result<Job, BadLine>, ready_at: Tick, actions: &mut Vec<Action>) {
         let seq = self.arrived(ready_at);
-        if self.ending.has_begun() {
+        if self.is_draining() {
             return;
         }
         if let Some(in_order) = &mut self.in_order {
@@ -491,6 +502,7 @@ impl Engine {
         actions: &mut Vec<Action>,
     ) {
         self.flying -= 1;
+        let draining = self.is_draining();
         let paid = Paid::of(&end);
         let now = self.now;
         let held = self.roll.get(ticket);
@@ -517,13 +529,15 @@ impl Engine {
         }
         let now_try = work.tries.last().expect(HAS_WORK);
         self.metrics.ended(now, now_try, &work.job.keys);
+        self.stops
+            .ended(now_try.status.map(|status| status.as_u16()));
         let asked = now_try.retry_after;
         let verdict = self
             .rules
             .retry
             .after(&work.job, seq, tries, work.last_rest, &end, asked);
         match verdict {
-            Verdict::Again(_) if self.ending.has_begun() => {
+            Verdict::Again(_) if draining => {
                 self.gate.released(&mut held.holds, now);
                 self.lanes.given_back(&held.holds.states);
                 self.vanish(ticket, actions);
@@ -543,6 +557,7 @@ impl Engine {
                 let until = at.after(rest);
                 self.rests.push(Reverse((until, seq, ticket)));
                 self.metrics.retried();
+                self.stops.retried();
                 if end.is_err_and(|failure| failure.kind == FailureKind::Connect) {
                     self.lanes.unreachable(lane, until);
                     self.rush(lane);
@@ -593,6 +608,7 @@ impl Engine {
 
     fn record(&mut self, ticket: Ticket, outcome: Outcome, actions: &mut Vec<Action>) {
         self.roll.get(ticket).phase = Phase::Done(outcome.status);
+        self.stops.done(outcome.status);
         let outcome = Box::new(outcome);
         match &mut self.in_order {
             None => self.write(ticket, outcome, actions),
@@ -648,48 +664,10 @@ impl Engine {
         self.vanish(ticket, actions);
     }
 
-    /// Everything that is not in flight is withdrawn, and what is held back and was never sent.
-    fn withdraw_all(&mut self, actions: &mut Vec<Action>) {
-        self.lanes.clear();
-        self.rests.clear();
-        let untried = self.in_order.as_mut().map(InOrder::give_up_untried);
-        for ticket in untried.into_iter().flatten() {
-            self.forget(ticket);
-        }
-        for ticket in self.roll.grounded() {
-            self.vanish(ticket, actions);
-        }
-    }
-
-    // End.
-
-    /// The first signal withdraws all that is not in flight, the second stops.
-    fn signalled(&mut self, signal: Signal, at: Tick, actions: &mut Vec<Action>) {
-        match self.ending.wish(signal, at) {
-            Wish::Drain => self.withdraw_all(actions),
-            Wish::Same => {}
-            Wish::Stop => self.stop(End::Signalled(signal), actions),
-        }
-    }
-
-    /// What is finished is handed over first, if anybody takes it: it was paid for.
-    fn stop(&mut self, end: End, actions: &mut Vec<Action>) {
-        match (&mut self.in_order, &end) {
-            (Some(in_order), End::Finished | End::InputLost(_) | End::Signalled(_)) => {
-                for (ticket, outcome) in in_order.rest() {
-                    self.write(ticket, outcome, actions);
-                }
-            }
-            (Some(_), End::SinkLost(_)) | (None, _) => {}
-        }
-        self.stopped = true;
-        actions.push(Action::Stop(end));
-    }
-
     // Read on, and say whose time it is.
 
     fn read_on(&mut self, actions: &mut Vec<Action>) {
-        let open = matches!(self.input, Input::Open) && !self.ending.has_begun() && !self.stopped;
+        let open = matches!(self.input, Input::Open) && !self.is_draining() && !self.stopped;
         let wanted = match self.rules.arrivals {
             Arrivals::Closed => self.wanted,
             Arrivals::Once => usize::MAX,

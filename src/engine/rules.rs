@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::{LookAhead, Seam};
+use super::{LookAhead, Seam, StopIf};
 use crate::limit::{Kind, Setting, Spec};
 use crate::retry::Policy;
 use crate::units::Cost;
@@ -40,7 +40,9 @@ pub struct Rules {
     pub seam: Seam,
     /// In which order results are written.
     pub order: Order,
-    /// The longest that a run goes on after a signal; `None`: until what is in flight has ended.
+    /// What ends the run before its time, as at a first signal.
+    pub stop_if: Vec<StopIf>,
+    /// The longest that a run goes on after a signal, or after a rule has ended it; `None`: until what is in flight has ended.
     pub grace: Option<Duration>,
 }
 
@@ -138,6 +140,7 @@ impl Default for Rules {
             look_ahead: LookAhead::default(),
             seam: Seam::default(),
             order: Order::default(),
+            stop_if: Vec::new(),
             grace: None,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Stopped;
 use crate::error::Problem;
 use crate::job::{BadLine, Job};
 use crate::outcome::{Failure, Head, Outcome, Reply, Status};
@@ -87,6 +88,8 @@ pub enum End {
     InputLost(Problem),
     /// Results could not be written.
     SinkLost(Problem),
+    /// One of the rules for an early end is true; what was in flight is finished unless the grace was over.
+    Stopped(Stopped),
     /// A signal; what was in flight is finished unless a second one came, or the grace was over.
     Signalled(Signal),
 }

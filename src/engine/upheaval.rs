@@ -57,6 +57,8 @@ struct World {
     input_open: bool,
     /// The first signal.
     signal: Option<(Signal, Tick)>,
+    /// A rule has ended it before its time.
+    ruled: Option<Tick>,
     /// A second one, or the end of the grace, is to end the run at once.
     stopped: bool,
     /// Waiting or resting.
@@ -126,6 +128,7 @@ fn rules(dice: &mut Dice) -> Rules {
         slack: Duration::from_millis(dice.below(3)),
         timeout: Duration::from_millis(200),
         order: dice.pick(&[Order::ByCompletion, Order::ByInput, Order::ByInput]),
+        stop_if: rule(dice).into_iter().collect(),
         grace: dice
             .once_in(3)
             .then(|| Duration::from_millis(dice.below(300))),
@@ -135,6 +138,18 @@ fn rules(dice: &mut Dice) -> Rules {
         },
         ..Rules::default()
     }
+}
+
+fn rule(dice: &mut Dice) -> Option<StopIf> {
+    let rules = [
+        "failed>3",
+        "invalid>0",
+        "retries>=9",
+        "429,5xx>=3 in a row",
+        "failed>=4 in a row before ok",
+    ];
+    let rule = dice.pick(&rules);
+    dice.once_in(3).then(|| rule.parse().unwrap())
 }
 
 impl World {
@@ -149,6 +164,7 @@ impl World {
             asked: 0,
             input_open: true,
             signal: None,
+            ruled: None,
             stopped: false,
             grounded: BTreeSet::new(),
             flying: BTreeMap::new(),
@@ -216,8 +232,39 @@ impl World {
         self.engine.tell(self.now, event, &mut actions);
         let allowed = |action: &Action| matches!(action, Action::Record(..) | Action::Stop(_));
         assert!(actions.iter().all(allowed), "tell asks for {actions:?}");
+        self.heed(&actions);
         self.carry_out(actions);
         self.hold_back();
+    }
+
+    /// Whether nothing new may be sent.
+    fn drains(&self) -> bool {
+        self.signal.is_some() || self.ruled.is_some()
+    }
+
+    /// A rule has just ended the run: all that was not sent and has no result by then is withdrawn.
+    fn heed(&mut self, actions: &[Action]) {
+        if self.ruled.is_some() || self.engine.stopped_by().is_none() {
+            return;
+        }
+        self.ruled = Some(self.now);
+        let before = actions.iter().filter_map(|action| match action {
+            Action::Send(_, job, _) => Some(job.place.line),
+            Action::Record(_, outcome) => Some(outcome.seq),
+            Action::Read(_) | Action::Stop(_) => None,
+        });
+        self.withdraw(&before.collect());
+    }
+
+    /// All that waits is withdrawn, but what has gone before.
+    fn withdraw(&mut self, before: &BTreeSet<u64>) {
+        let withdrawn = &mut self.withdrawn;
+        let mut goes = |seq: u64| !before.contains(&seq) && withdrawn.insert(seq);
+        self.grounded.retain(|&seq| !goes(seq));
+        // What was never sent is given up, though it has its result.
+        let tried = &self.tried;
+        self.held_back
+            .retain(|_, (seq, _)| tried.contains(seq) || !goes(*seq));
     }
 
     /// What has its result and was not handed over.
@@ -258,7 +305,7 @@ impl World {
             assert_eq!(self.end, None, "after the end: {action:?}");
             match action {
                 Action::Read(lines) => {
-                    assert!(lines > 0 && self.input_open && self.signal.is_none());
+                    assert!(lines > 0 && self.input_open && !self.drains());
                     self.asked += lines;
                     let held = self.held();
                     let (wanted, bounds) = (self.engine.wanted, self.engine.rules.look_ahead);
@@ -286,7 +333,6 @@ impl World {
                     assert!(!self.recording.contains_key(&ticket));
                     self.sent.push((seq, ticket));
                     self.tried.insert(seq);
-                    assert_eq!(self.signal, None, "{seq} is sent after a signal");
                     let lost = self.dice.once_in(12);
                     let flight = Flight {
                         seq,
@@ -356,7 +402,7 @@ impl World {
             .as_ref()
             .is_ok_and(|job| self.engine.gate.refuses(job).is_none());
         self.read += 1;
-        if self.signal.is_some() {
+        if self.drains() {
             self.withdrawn.insert(seq);
         } else if grounds {
             self.grounded.insert(seq);
@@ -419,9 +465,10 @@ impl World {
         self.ending = None;
         // Not recorded: it rests, or there is no time left to.
         if self.flying.remove(&ticket).is_some() {
-            let place = match self.signal {
-                None => &mut self.grounded,
-                Some(_) => &mut self.withdrawn,
+            let place = if self.drains() {
+                &mut self.withdrawn
+            } else {
+                &mut self.grounded
             };
             place.insert(seq);
         }
@@ -447,12 +494,7 @@ impl World {
         match self.signal {
             None => {
                 self.signal = Some((signal, self.now));
-                self.withdrawn.append(&mut self.grounded);
-                // What was never sent is given up, though it has its result.
-                self.held_back.retain(|_, (seq, _)| {
-                    let tried = self.tried.contains(seq);
-                    tried || !self.withdrawn.insert(*seq)
-                });
+                self.withdraw(&BTreeSet::new());
             }
             Some((first, at)) => {
                 let same = first == Signal::Terminate && signal == first;
@@ -508,22 +550,31 @@ impl World {
     /// Decides; returns when to come back.
     fn decide(&mut self) -> Option<Tick> {
         let mut actions = Vec::new();
+        let (drained, ended) = (self.drains(), self.end.is_some());
         let next = self.engine.decide(self.now, &mut actions);
+        let sends = |action: &Action| matches!(action, Action::Send(..));
+        assert!(
+            !drained || !actions.iter().any(sends),
+            "sent while it drains"
+        );
+        self.heed(&actions);
         self.sent.clear();
-        let over = self.signal.and_then(|(signal, at)| {
-            let until = at.after(self.engine.rules.grace?);
-            (until <= self.now && self.end.is_none()).then_some(End::Signalled(signal))
-        });
         self.carry_out(actions);
         self.hold_back();
-        if over.is_some() {
-            assert_eq!(self.end, over, "the grace is over");
+        let since = self.signal.map(|(_, at)| at).into_iter().chain(self.ruled);
+        let until = since.min().zip(self.engine.rules.grace);
+        let until = until.map(|(at, grace)| at.after(grace));
+        if until.is_some_and(|until| until <= self.now) && !ended {
+            let how = match (&self.end, self.signal) {
+                (Some(End::Signalled(own)), Some((signal, _))) => *own == signal,
+                (Some(End::Stopped(_)), None) => true,
+                _ => false,
+            };
+            assert!(how, "the grace is over: {:?}", self.end);
             self.stopped = true;
         }
         if self.end.is_none() {
             assert!(next.is_none_or(|next| next > self.now), "{next:?} is past");
-            let grace = self.engine.rules.grace;
-            let until = self.signal.and_then(|(_, at)| Some(at.after(grace?)));
             assert!(
                 until.is_none_or(|until| next <= Some(until)),
                 "{next:?} is after {until:?}"
@@ -619,11 +670,11 @@ impl World {
                 );
                 assert!(!self.input_open && self.engine.roll.len() == 0);
             }
-            End::Signalled(_) if !self.stopped => {
+            End::Signalled(_) | End::Stopped(_) if !self.stopped => {
                 assert!(self.flying.is_empty() && self.recording.is_empty());
                 assert_eq!(self.engine.roll.len(), 0);
             }
-            End::Signalled(_) | End::SinkLost(_) => {}
+            End::Signalled(_) | End::Stopped(_) | End::SinkLost(_) => {}
         }
         // What comes after the end is of no consequence.
         for ticket in self.flying.keys().copied().collect::<Vec<_>>() {

@@ -30,6 +30,7 @@ pub fn json(report: &Report) -> Value {
             "done_before": counts.done_before,
         },
         "ended": ended(&report.facts.end),
+        "stopped_by": stopped_by(&report.facts.end),
         "conditions": conditions(report),
         "elapsed_ms": millis(summary.elapsed),
         "verdict": diagnosis.verdict,
@@ -211,8 +212,17 @@ pub(crate) fn ended(end: &End) -> &'static str {
         End::Finished => "finished",
         End::InputLost(_) => "input_lost",
         End::SinkLost(_) => "results_lost",
+        End::Stopped(_) => "stopped",
         End::Signalled(Signal::Interrupt) => "interrupted",
         End::Signalled(Signal::Terminate) => "terminated",
+    }
+}
+
+/// The rule that ended the run before its time, and what it saw; `null` if none did.
+fn stopped_by(end: &End) -> Option<Value> {
+    match end {
+        End::Stopped(stopped) => Some(json!({ "rule": stopped.rule, "told": stopped.told })),
+        End::Finished | End::InputLost(_) | End::SinkLost(_) | End::Signalled(_) => None,
     }
 }
 

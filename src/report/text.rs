@@ -355,6 +355,9 @@ fn ended(end: &End) -> Option<String> {
                 one_line(&problem.to_string())
             )
         }
+        End::Stopped(stopped) => {
+            format!("by --stop-if '{}': {}", stopped.rule, stopped.told)
+        }
         End::Signalled(Signal::Interrupt) => "by Ctrl-C".to_owned(),
         End::Signalled(Signal::Terminate) => "by SIGTERM".to_owned(),
     })

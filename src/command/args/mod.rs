@@ -13,7 +13,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(super) use compare::CompareArgs;
 pub(super) use completions::{CompletionsArgs, ManArgs};
-pub(super) use conditions::FailIfArgs;
+pub(super) use conditions::{FailIfArgs, StopIfArgs};
 pub(super) use mock::MockArgs;
 pub(super) use report::ReportArgs;
 pub(super) use run::{

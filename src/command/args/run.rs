@@ -12,7 +12,7 @@ use super::super::values::{
     Bound, Burst, ProgressKind, Value, attempts, base_url, burst, bytes, count, count_or_none,
     header_line, one_of, or_else, order, rate_or_none, seed, span, window,
 };
-use super::{FailIfArgs, ShowArgs};
+use super::{FailIfArgs, ShowArgs, StopIfArgs};
 use crate::engine::{Arrivals, Order, Oversize, Refund};
 use crate::error::Problem;
 use crate::estimate::Estimator;
@@ -68,6 +68,9 @@ pub(in crate::command) struct RunArgs {
     /// Results and report.
     #[command(flatten)]
     pub(in crate::command) output: OutputArgs,
+    /// What ends it early.
+    #[command(flatten)]
+    pub(in crate::command) stop: StopIfArgs,
     /// When it counts as failed.
     #[command(flatten)]
     pub(in crate::command) conditions: FailIfArgs,

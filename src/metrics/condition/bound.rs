@@ -136,6 +136,11 @@ impl Bound {
         }
     }
 
+    /// A count, or a share of one; `None` if `text` is neither.
+    pub fn counted(text: &str) -> Option<Self> {
+        Self::read(text, Unit::Count)
+    }
+
     /// Whether `figure op self`; false if they cannot be compared.
     pub fn holds(&self, op: Op, figure: Figure) -> bool {
         match (self, figure) {

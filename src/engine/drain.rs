@@ -1,0 +1,79 @@
+//! How a run ends before its time: nothing new is sent, what is in flight ends. Floor 3: rules.
+
+use super::order::InOrder;
+use super::{Action, End, Engine, Signal, Stopped, Wish};
+use crate::units::Tick;
+
+impl Engine {
+    /// Whether nothing new is sent.
+    pub(super) fn is_draining(&self) -> bool {
+        self.ending.has_begun() || self.stops.stopped().is_some()
+    }
+
+    /// The rule that has ended the run before its time, once one has.
+    pub fn stopped_by(&self) -> Option<&Stopped> {
+        self.stops.stopped()
+    }
+
+    /// Why the run ends before its time, if it does, and when at the latest. A signal weighs more than a rule.
+    pub(super) fn early_end(&self) -> Option<(End, Option<Tick>)> {
+        let signal = self.ending.first().map(End::Signalled);
+        let rule = self.stops.stopped().cloned().map(End::Stopped);
+        Some((signal.or(rule)?, self.over_at()))
+    }
+
+    /// When a run that is draining is over at the latest.
+    pub(super) fn over_at(&self) -> Option<Tick> {
+        let wished = self.ending.over().map(|(_, at)| at);
+        let stopped = self.stopped_at.zip(self.rules.grace);
+        let stopped = stopped.map(|(at, grace)| at.after(grace));
+        wished.into_iter().chain(stopped).min()
+    }
+
+    /// The first signal withdraws all that is not in flight, the second stops.
+    pub(super) fn signalled(&mut self, signal: Signal, at: Tick, actions: &mut Vec<Action>) {
+        match self.ending.wish(signal, at) {
+            Wish::Drain => self.withdraw_all(actions),
+            Wish::Same => {}
+            Wish::Stop => self.stop(End::Signalled(signal), actions),
+        }
+    }
+
+    /// A rule that has just become true withdraws all that is not in flight.
+    pub(super) fn heed_rules(&mut self, actions: &mut Vec<Action>) {
+        if self.stops.stopped().is_some() && self.stopped_at.is_none() {
+            self.stopped_at = Some(self.now);
+            self.withdraw_all(actions);
+        }
+    }
+
+    /// Everything that is not in flight is withdrawn, and what is held back and was never sent.
+    fn withdraw_all(&mut self, actions: &mut Vec<Action>) {
+        self.lanes.clear();
+        self.rests.clear();
+        let untried = self.in_order.as_mut().map(InOrder::give_up_untried);
+        for ticket in untried.into_iter().flatten() {
+            self.forget(ticket);
+        }
+        for ticket in self.roll.grounded() {
+            self.vanish(ticket, actions);
+        }
+    }
+
+    /// What is finished is handed over first, if anybody takes it: it was paid for.
+    pub(super) fn stop(&mut self, end: End, actions: &mut Vec<Action>) {
+        match (&mut self.in_order, &end) {
+            (
+                Some(in_order),
+                End::Finished | End::InputLost(_) | End::Stopped(_) | End::Signalled(_),
+            ) => {
+                for (ticket, outcome) in in_order.rest() {
+                    self.write(ticket, outcome, actions);
+                }
+            }
+            (Some(_), End::SinkLost(_)) | (None, _) => {}
+        }
+        self.stopped = true;
+        actions.push(Action::Stop(end));
+    }
+}
