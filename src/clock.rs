@@ -10,13 +10,14 @@ use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, 
 #[cfg(target_os = "linux")]
 use tokio::io::unix::AsyncFd;
 
-use crate::units::{Tick, nanos};
+use crate::units::{Tick, nanos, whole_micros};
 
 /// Monotonic time since the start of the run, tied once to the wall clock: it never jumps.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     started: Moment,
-    /// Wall clock at the start, since the Unix epoch.
+    /// Wall clock at the start, since the Unix epoch, in whole microseconds: what results tell of a moment
+    /// is then this and the time since, rounded down.
     epoch: Duration,
 }
 
@@ -26,7 +27,7 @@ impl Clock {
         let epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Self {
             started: Moment::now(),
-            epoch: epoch.unwrap_or(Duration::ZERO),
+            epoch: whole_micros(epoch.unwrap_or(Duration::ZERO)),
         }
     }
 

@@ -274,6 +274,11 @@ pub fn show_span(span: Duration) -> String {
     }
 }
 
+/// Without what is below a microsecond: as results tell it.
+pub fn whole_micros(span: Duration) -> Duration {
+    Duration::new(span.as_secs(), span.subsec_micros() * 1_000)
+}
+
 /// In milliseconds, rounded to the microsecond.
 pub fn millis(span: Duration) -> f64 {
     (span.as_secs_f64() * 1e6).round() / 1e3

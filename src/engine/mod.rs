@@ -439,9 +439,11 @@ impl Engine {
         self.flying += 1;
         let work = self.roll.work(ticket);
         work.blocker.get_or_insert(blocker);
-        let due = match work.tries.last() {
-            None => work.due.unwrap_or(now),
-            Some(_) => work.could_go,
+        let due = if work.tries.is_empty() {
+            work.due.unwrap_or(now)
+        } else {
+            self.metrics.retried();
+            work.could_go
         };
         work.tries.push(Try {
             due,
@@ -556,7 +558,6 @@ impl Engine {
                     .push((Owner::Backoff, rest.saturating_sub(pause)));
                 let until = at.after(rest);
                 self.rests.push(Reverse((until, seq, ticket)));
-                self.metrics.retried();
                 self.stops.retried();
                 if end.is_err_and(|failure| failure.kind == FailureKind::Connect) {
                     self.lanes.unreachable(lane, until);

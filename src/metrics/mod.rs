@@ -217,7 +217,7 @@ impl Metrics {
         if let Some(spent) = done.units {
             self.totals.units.add(spent);
         }
-        self.tally.ended(now, done);
+        self.tally.ended(done);
         if let Some(from) = &self.begun {
             bump(&mut self.per_second, now.since(from.at));
         }
@@ -234,7 +234,7 @@ impl Metrics {
         self.tally.untold += 1;
     }
 
-    /// A try will be repeated.
+    /// The try that was just granted is not the first of its job.
     pub fn retried(&mut self) {
         self.tally.retries += 1;
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{ByVerdict, Counts, LATE, Sends, Timeline};
 use crate::outcome::{FailureKind, Outcome, Status, Try, UnitsSpent, Waits};
-use crate::units::Tick;
+use crate::units::{Tick, nanos, whole_micros};
 
 /// The most moments of sending that are kept one by one: a raster shows no more.
 const FIRST_SENDS: usize = 10_000;
@@ -16,7 +16,7 @@ const FIRST_SENDS: usize = 10_000;
 pub struct Tally {
     /// Lines of input.
     pub counts: Counts,
-    /// Tries that were sent.
+    /// Tries that were sent; here and below in whole microseconds, as results tell them.
     pub sends: Sends,
     /// The moments of the first 10 000 of them, as they ended.
     pub first_sends: Vec<Tick>,
@@ -50,7 +50,8 @@ pub struct Tally {
     pub timeline: Timeline,
 }
 
-/// What is counted of a job that has its last word.
+/// What is counted of a job that has its last word, in whole microseconds: results tell no more, so what is
+/// counted of them is the same.
 #[derive(Debug)]
 pub struct Done<'a> {
     /// The verdict.
@@ -74,8 +75,8 @@ impl<'a> Done<'a> {
         Self {
             status: outcome.status,
             error: outcome.error.as_ref().map(|(kind, _)| *kind),
-            service: outcome.latency(),
-            since_due: outcome.since_due(),
+            service: outcome.latency().map(whole_micros),
+            since_due: outcome.since_due().map(whole_micros),
             late: first.and_then(|first| Some(first.sent?.since(first.due))),
             waits: &outcome.waits,
         }
@@ -83,12 +84,13 @@ impl<'a> Done<'a> {
 }
 
 impl Tally {
-    /// A try has ended, at this moment or as its record says.
-    pub fn ended(&mut self, now: Tick, done: &Try) {
+    /// A try has ended.
+    pub fn ended(&mut self, done: &Try) {
         if let Some(spent) = done.units {
             self.units.add(spent);
         }
         if let Some(sent) = done.sent {
+            let sent = Tick(nanos(whole_micros(sent.since(Tick::ZERO))));
             if self.sends.count == 0 || sent < self.sends.first {
                 self.sends.first = sent;
             }
@@ -99,7 +101,7 @@ impl Tally {
             }
             self.timeline.sent(sent);
         }
-        self.timeline.ended(now, done.status);
+        self.timeline.ended(done.done, done.status);
         if let Some(status) = done.status {
             *self.statuses.entry(status.as_u16()).or_default() += 1;
         }
@@ -113,20 +115,25 @@ impl Tally {
         if let Some(kind) = done.error {
             *self.failures.entry(kind).or_default() += 1;
         }
-        if let (Some(service), Some(since_due)) = (done.service, done.since_due) {
-            let (first, second) = match done.status {
-                Status::Failed => (&mut self.service.failed, &mut self.since_due.failed),
-                Status::Ok | Status::Invalid => (&mut self.service.ok, &mut self.since_due.ok),
+        for (latencies, latency) in [
+            (&mut self.service, done.service),
+            (&mut self.since_due, done.since_due),
+        ] {
+            let latencies = match done.status {
+                Status::Failed => &mut latencies.failed,
+                Status::Ok | Status::Invalid => &mut latencies.ok,
             };
-            first.add(service);
-            second.add(since_due);
+            if let Some(latency) = latency {
+                latencies.add(latency);
+            }
         }
         self.late += u64::from(done.late.is_some_and(|late| late > LATE));
         for (name, span) in done.waits {
+            let span = whole_micros(*span);
             match self.waits.get_mut(name) {
-                Some(sum) => *sum += *span,
+                Some(sum) => *sum += span,
                 None => {
-                    self.waits.insert(name.clone(), *span);
+                    self.waits.insert(name.clone(), span);
                 }
             }
         }

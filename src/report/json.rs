@@ -11,7 +11,7 @@ use crate::metrics::littles::Cause;
 use crate::metrics::{ByVerdict, Latencies, Owner, Part};
 use crate::outcome::Spent;
 use crate::proof::Mark;
-use crate::units::{Tick, millis};
+use crate::units::{Tick, millis, whole_micros};
 
 /// The report as one object. Times are in milliseconds, rates per second; what is not known, and what
 /// is no number, is `null`. `fixtures/report.schema.json` says what each key means.
@@ -89,9 +89,9 @@ fn conditions(report: &Report) -> Vec<Value> {
         .collect()
 }
 
-/// In milliseconds since the run began.
+/// In milliseconds since the run began, in whole microseconds as results tell them.
 fn since_start(mark: Mark) -> Value {
-    json!({ "ms": millis(mark.at.since(Tick::ZERO)) })
+    json!({ "ms": millis(whole_micros(mark.at.since(Tick::ZERO))) })
 }
 
 fn throughput(report: &Report) -> Value {
