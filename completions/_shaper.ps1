@@ -88,6 +88,7 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             [CompletionResult]::new('--headers', '--headers', [CompletionResultType]::ParameterName, 'Headers of answers in the results: keep, none')
             [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'The report: text, json, csv (a table: metric, label, value, unit), none')
             [CompletionResult]::new('--report-file', '--report-file', [CompletionResultType]::ParameterName, 'Where the report goes; default: stderr after a run, else stdout')
+            [CompletionResult]::new('--hdr', '--hdr', [CompletionResultType]::ParameterName, 'Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never')
             [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'Progress on stderr: auto, bar (a line that is redrawn), plain (a line each 10 s), none')
             [CompletionResult]::new('--stop-if', '--stop-if', [CompletionResultType]::ParameterName, 'End the run as by Ctrl-C when this is true, exit 1; repeatable, besides `401,403>=20 in a row before ok`, which none takes away: `failed>50`, `failed>10%`, `429>100`, `5xx>=10 in a row`')

@@ -84,6 +84,7 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --headers 'Headers of answers in the results: keep, none'
             cand --report 'The report: text, json, csv (a table: metric, label, value, unit), none'
             cand --report-file 'Where the report goes; default: stderr after a run, else stdout'
+            cand --hdr 'Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable'
             cand --color 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never'
             cand --progress 'Progress on stderr: auto, bar (a line that is redrawn), plain (a line each 10 s), none'
             cand --stop-if 'End the run as by Ctrl-C when this is true, exit 1; repeatable, besides `401,403>=20 in a row before ok`, which none takes away: `failed>50`, `failed>10%`, `429>100`, `5xx>=10 in a row`'
