@@ -32,6 +32,11 @@ pub fn is_dumb() -> bool {
     env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
+/// Whether the user wants no escape codes. See <https://no-color.org>.
+pub fn is_plain() -> bool {
+    env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
 /// Columns of a page for people: from 40 to 100.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Columns(usize);

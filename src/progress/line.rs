@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use unicode_width::UnicodeWidthChar;
+
 use super::Snapshot;
 use crate::metrics::Owner;
 use crate::units::{Tick, three_digits};
@@ -9,11 +11,18 @@ use crate::units::{Tick, three_digits};
 /// Cut so that the terminal does not break it: one column stays free for the cursor. Control
 /// characters, which could move it, become spaces.
 pub(super) fn fitted(line: &str, columns: Option<u16>) -> String {
-    let room = columns.map_or(usize::MAX, |columns| usize::from(columns.saturating_sub(1)));
-    let shown = line.chars().take(room);
+    let mut room = columns.map_or(usize::MAX, |columns| usize::from(columns.saturating_sub(1)));
+    let mut shown = String::new();
+    for char in line.chars() {
+        // Control characters have no width.
+        let (char, width) = char.width().map_or((' ', 1), |width| (char, width));
+        let Some(left) = room.checked_sub(width) else {
+            break;
+        };
+        room = left;
+        shown.push(char);
+    }
     shown
-        .map(|char| if char.is_control() { ' ' } else { char })
-        .collect()
 }
 
 fn of_total(snapshot: &Snapshot) -> String {
@@ -105,6 +114,15 @@ pub(super) mod tests {
             binds: Owner::Slot,
             until: None,
         }
+    }
+
+    #[test]
+    fn a_line_is_cut_by_the_columns_that_its_letters_take() {
+        assert_eq!(fitted("a\x1b[1mb", Some(5)), "a [1");
+        assert_eq!(fitted("日本語.urls", Some(6)), "日本");
+        assert_eq!(fitted("e\u{301}e\u{301}e", Some(3)), "e\u{301}e\u{301}");
+        assert_eq!(fitted("abc", Some(1)), "");
+        assert_eq!(fitted("abc", None), "abc");
     }
 
     #[test]

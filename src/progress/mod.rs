@@ -1,17 +1,19 @@
 //! How far a run has come, on stderr: one line in a terminal, now and then a line elsewhere. Floor 4: doors.
 
 mod line;
+#[cfg(test)]
+mod replay;
 mod screen;
 
 use std::collections::VecDeque;
 use std::io::Write;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use unicode_width::UnicodeWidthStr;
 
 use crate::metrics::littles::Setup;
 use crate::metrics::{Counts, Owner};
-use crate::terminal::Screen;
+use crate::terminal::{self, Screen};
 use crate::units::Tick;
 use line::{bar_line, fitted, plain_line};
 use screen::{of_stderr, takes};
@@ -52,6 +54,16 @@ const REDRAW: Duration = Duration::from_millis(100);
 /// A log of a long run stays short enough to read.
 const PLAIN: Duration = Duration::from_secs(10);
 
+/// How the line that is redrawn is taken away. The cursor stands in its first column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Clear {
+    /// By the code for the rest of the screen: a terminal that became narrower may have broken the line into
+    /// several, and these go, too.
+    Code,
+    /// By blanks, for who wants no codes.
+    Blanks,
+}
+
 /// The rate is a mean over so much.
 const RATE_OVER: Duration = Duration::from_secs(5);
 
@@ -60,14 +72,21 @@ pub struct Progress {
     mode: Mode,
     /// For the names of the limits.
     setup: Setup,
-    bar: Option<ProgressBar>,
+    /// The line that is redrawn, as it was drawn last; `None` where there is none.
+    bar: Option<String>,
     out: Box<dyn Write + Send>,
+    /// The terminal as it is now.
+    screen: Look,
+    clear: Clear,
     /// Columns of the terminal; `None` where lines have no end.
     columns: Option<u16>,
     next: Tick,
     /// What was done at some moments of the last [`RATE_OVER`], and at one before.
     past: VecDeque<(Tick, u64)>,
 }
+
+/// Reads the size of the terminal.
+type Look = Box<dyn Fn() -> Option<Screen> + Send>;
 
 impl std::fmt::Debug for Progress {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -80,21 +99,27 @@ impl std::fmt::Debug for Progress {
 impl Progress {
     /// Progress on stderr, from the start of the run.
     pub fn new(mode: Mode, setup: Setup) -> Self {
-        Self::on(mode, setup, of_stderr(), Box::new(std::io::stderr()))
+        let out = Box::new(std::io::stderr());
+        let clear = if terminal::is_plain() {
+            Clear::Blanks
+        } else {
+            Clear::Code
+        };
+        Self::on(mode, setup, Box::new(of_stderr), clear, out)
     }
 
-    fn on(mode: Mode, setup: Setup, screen: Option<Screen>, out: Box<dyn Write + Send>) -> Self {
-        let bar = screen.filter(|screen| takes(*screen, mode)).map(|_| {
-            let target = ProgressDrawTarget::stderr_with_hz(10);
-            let style = ProgressStyle::with_template("{msg}").expect("the template is valid");
-            ProgressBar::with_draw_target(None, target).with_style(style)
-        });
+    fn on(mode: Mode, setup: Setup, look: Look, clear: Clear, out: Box<dyn Write + Send>) -> Self {
+        let screen = look();
+        let bar = screen.filter(|screen| takes(*screen, mode));
+        let bar = bar.map(|_| String::new());
         let every = if bar.is_some() { REDRAW } else { PLAIN };
         Self {
             mode,
             setup,
             bar,
             out,
+            screen: look,
+            clear,
             columns: screen.map(|screen| screen.columns),
             next: Tick::ZERO.after(every),
             past: VecDeque::from([(Tick::ZERO, 0)]),
@@ -109,12 +134,14 @@ impl Progress {
         self.remeasure();
         let rate = self.rate(now, snapshot.counts.done_now());
         self.remember(now, snapshot.counts.done_now());
+        let binds = self.setup.name_of(snapshot.binds);
         if let Some(bar) = &self.bar {
-            let line = bar_line(now, snapshot, rate, &self.setup.name_of(snapshot.binds));
-            bar.set_message(fitted(&line, self.columns));
+            let line = fitted(&bar_line(now, snapshot, rate, &binds), self.columns);
+            self.write(&format!("{}{line}\r", self.cleared(bar)));
+            self.bar = Some(line);
             self.next = now.after(REDRAW);
         } else {
-            let line = plain_line(now, snapshot, rate, &self.setup.name_of(snapshot.binds));
+            let line = plain_line(now, snapshot, rate, &binds);
             self.print(&line);
             self.next = now.after(PLAIN);
         }
@@ -134,32 +161,51 @@ impl Progress {
 
     /// Prints a message above the line that is redrawn; each of its lines is cut to the terminal.
     pub fn note(&mut self, text: &str) {
+        self.remeasure();
         for line in text.lines() {
-            match &self.bar {
-                Some(bar) => bar.println(fitted(line, self.columns)),
-                None => self.print(line),
-            }
+            let Some(bar) = &self.bar else {
+                self.print(line);
+                continue;
+            };
+            let (line, bar) = (fitted(line, self.columns), fitted(bar, self.columns));
+            let cleared = self.cleared(&bar);
+            self.write(&format!("{cleared}{line}\n{bar}\r"));
         }
     }
 
     /// Takes the line off the screen: what is printed next begins in a clean column.
     pub fn finish(&mut self) {
-        if let Some(bar) = self.bar.take() {
-            bar.finish_and_clear();
-        }
+        self.redraw_no_more();
         self.mode = Mode::None;
+    }
+
+    fn redraw_no_more(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            self.write(&self.cleared(&bar));
+        }
+    }
+
+    /// What takes the line away.
+    fn cleared(&self, bar: &str) -> String {
+        match self.clear {
+            Clear::Code => "\r\x1b[J".to_owned(),
+            Clear::Blanks => {
+                // Where the terminal became narrower, no more of it is left.
+                let width = fitted(bar, self.columns).width();
+                format!("\r{}\r", " ".repeat(width))
+            }
+        }
     }
 
     /// A terminal may have been resized; one that became too small gets plain lines from then on.
     fn remeasure(&mut self) {
-        let Some(bar) = &self.bar else {
+        if self.bar.is_none() {
             return;
-        };
-        let screen = of_stderr();
+        }
+        let screen = (self.screen)();
         self.columns = screen.map(|screen| screen.columns);
         if !screen.is_some_and(|screen| takes(screen, self.mode)) {
-            bar.finish_and_clear();
-            self.bar = None;
+            self.redraw_no_more();
         }
     }
 
@@ -187,10 +233,14 @@ impl Progress {
         self.past.push_back((now, done));
     }
 
-    /// Progress that cannot be written is no reason to end a run.
     fn print(&mut self, line: &str) {
         let columns = self.columns.filter(|&columns| columns > 0);
-        let _ = writeln!(self.out, "{}", fitted(line, columns));
+        self.write(&format!("{}\n", fitted(line, columns)));
+    }
+
+    /// At once, and whole. Progress that cannot be written is no reason to end a run.
+    fn write(&mut self, text: &str) {
+        let _ = self.out.write_all(text.as_bytes());
     }
 }
 
@@ -223,7 +273,13 @@ mod tests {
             slots: Some(1),
             limits: Vec::new(),
         };
-        let mut progress = Progress::on(mode, setup, screen, Box::new(log.clone()));
+        let mut progress = Progress::on(
+            mode,
+            setup,
+            Box::new(move || screen),
+            Clear::Code,
+            Box::new(log.clone()),
+        );
         for job in 0..=100 {
             let now = Tick::ZERO.after(Duration::from_millis(200) * job);
             progress.update(now, &snapshot(u64::from(job)));
@@ -273,7 +329,13 @@ mod tests {
                 slots: Some(1),
                 limits: Vec::new(),
             };
-            let mut progress = Progress::on(mode, setup, None, Box::new(log.clone()));
+            let mut progress = Progress::on(
+                mode,
+                setup,
+                Box::new(|| None),
+                Clear::Code,
+                Box::new(log.clone()),
+            );
             for second in 1..=30 {
                 let now = Tick::ZERO.after(Duration::from_secs(second));
                 progress.update(now, &snapshot(second * second));

@@ -1,5 +1,7 @@
 //! Text in lines: broken between words, but not between those that belong together. Floor 4: doors.
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 /// A space at which no line ends; shown as a space.
 pub(super) const TIE: char = '\u{a0}';
 
@@ -47,14 +49,36 @@ fn filled(text: &str, first: usize, room: usize) -> Vec<String> {
         }
     }
     for line in &mut lines {
-        *line = line.replace(TIE, " ");
+        *line = untied(line);
     }
     lines
 }
 
-/// Columns of a text without control characters, one for each character.
+/// The text for somebody else to break: spaces within what belongs together are no spaces for him.
+pub fn tied(text: &str) -> String {
+    let pieces = pieces(text).into_iter();
+    let tie = |piece: String| piece.replace(' ', &TIE.to_string());
+    pieces.map(tie).collect::<Vec<_>>().join(" ")
+}
+
+/// The text with all its spaces.
+pub fn untied(text: &str) -> String {
+    text.replace(TIE, " ")
+}
+
+/// Columns of a text in a terminal.
 pub(super) fn width(text: &str) -> usize {
-    text.chars().count()
+    text.width()
+}
+
+/// The most of a text that so many columns hold.
+pub(super) fn beginning(text: &str, columns: usize) -> &str {
+    let mut taken = 0;
+    let end = text.char_indices().find(|(_, letter)| {
+        taken += letter.width().unwrap_or(1);
+        taken > columns
+    });
+    end.map_or(text, |(at, _)| &text[..at])
 }
 
 /// Words, and groups of words that belong together.
@@ -104,6 +128,12 @@ fn takes(word: &str, next: &str) -> bool {
     })
 }
 
+/// The end of a text, as much as so many columns hold.
+pub(super) fn ending(text: &str, columns: usize) -> &str {
+    let mut starts = text.char_indices().map(|(at, _)| &text[at..]);
+    starts.find(|end| width(end) <= columns).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +163,16 @@ mod tests {
             );
             assert_eq!(lines.join(" "), text);
         }
+    }
+
+    #[test]
+    fn letters_have_the_columns_that_a_terminal_gives_them() {
+        assert_eq!(folded("日本 語 ab", 5), ["日本", "語 ab"]);
+        assert_eq!(
+            (beginning("日本語", 5), beginning("abc", 9)),
+            ("日本", "abc")
+        );
+        assert_eq!((ending("日本語", 5), ending("abc", 9)), ("本語", "abc"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub mod verified;
 mod widths;
 
 pub use bars::Glyphs;
-pub use fold::{folded, hung};
+pub use fold::{folded, hung, tied, untied};
 pub use page::{Look, Paint};
 
 use crate::engine::{Arrivals, End, Refund};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::bars::Glyphs;
-use super::fold::{TIE, folded, width};
+use super::fold::{TIE, beginning, folded, width};
 use crate::terminal::Columns;
 
 /// The most lines of a section on a page of [`WIDEST`] columns.
@@ -100,10 +100,9 @@ impl Page {
                 char
             }
         };
-        let mut shown: String = line.chars().take(columns).map(printable).collect();
-        if width(line) > columns {
-            shown.pop();
-            shown.push_str(self.look.glyphs.cut());
+        let mut shown: String = line.chars().map(printable).collect();
+        if width(&shown) > columns {
+            shown = beginning(&shown, columns - 1).to_owned() + self.look.glyphs.cut();
         }
         let (heading, rest) = shown.split_at(heading);
         let _ = match (self.look.paint, tone) {
@@ -130,7 +129,7 @@ impl Page {
         if lines.len() > most {
             lines.truncate(most);
             let last = &mut lines[most - 1];
-            *last = last.chars().take(room - 2).collect();
+            *last = beginning(last, room - 2).to_owned();
             last.push(' ');
             last.push_str(self.look.glyphs.cut());
         }

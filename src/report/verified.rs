@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::fold::{hung, width};
+use super::fold::{ending, hung, width};
 use super::proof::{self, exact, micros, minute_text, number, unit, verdict, whose};
 use crate::limit::{Kind, Leaves, Spec};
 use crate::metrics::Owner;
@@ -311,10 +311,9 @@ impl Page {
             self.text.push_str(&" ".repeat(indent));
             self.columns - indent
         };
-        let length = width(place);
-        if length > room {
+        if width(place) > room {
             self.text.push_str("...");
-            self.text.extend(place.chars().skip(length - room + 3));
+            self.text.push_str(ending(place, room - 3));
         } else {
             self.text.push_str(place);
         }

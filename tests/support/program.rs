@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::{self, JoinHandle};
@@ -67,6 +67,8 @@ enum Stdout {
     Pipe,
     ReaderGone,
     Null,
+    /// Its columns and rows.
+    Terminal(u16, u16),
 }
 
 enum Stderr {
@@ -198,6 +200,12 @@ impl Shaper {
         self
     }
 
+    /// Standard output is a terminal of so many columns and rows.
+    pub(crate) fn stdout_is_a_terminal_of(mut self, columns: u16, rows: u16) -> Self {
+        self.stdout = Stdout::Terminal(columns, rows);
+        self.env("TERM", "xterm")
+    }
+
     /// Standard error is a terminal without a size.
     pub(crate) fn stderr_is_a_terminal(mut self) -> Self {
         self.stderr = Stderr::Terminal(0, 0);
@@ -282,6 +290,8 @@ impl Shaper {
         command.args(&self.args).current_dir(self.dir.path());
         command.env_clear().envs(self.env);
         let mut terminals = Vec::new();
+        let mut output: Option<Box<dyn Read + Send>> = None;
+        let mut screen = None;
         let mut unread = Vec::new();
         match &self.stdin {
             Input::Nothing => command.stdin(Stdio::null()),
@@ -296,19 +306,20 @@ impl Shaper {
             Stdout::Pipe => command.stdout(Stdio::piped()),
             Stdout::ReaderGone => command.stdout(broken_pipe()),
             Stdout::Null => command.stdout(Stdio::null()),
+            Stdout::Terminal(columns, rows) => {
+                let (ours, theirs) = terminal();
+                resize(&ours, columns, rows);
+                output = Some(Box::new(ours));
+                command.stdout(theirs)
+            }
         };
         let mut errors: Option<Box<dyn Read + Send>> = None;
         match self.stderr {
             Stderr::Pipe => command.stderr(Stdio::piped()),
             Stderr::Terminal(columns, rows) => {
                 let (ours, theirs) = terminal();
-                let size = Winsize {
-                    ws_col: columns,
-                    ws_row: rows,
-                    ws_xpixel: 0,
-                    ws_ypixel: 0,
-                };
-                tcsetwinsize(&ours, size).expect("a terminal takes any size");
+                resize(&ours, columns, rows);
+                screen = ours.try_clone().ok();
                 errors = Some(Box::new(ours));
                 command.stderr(theirs)
             }
@@ -337,11 +348,15 @@ impl Shaper {
         }
         let stderr = Arc::default();
         let listener = errors.map(|pipe| collect(pipe, Arc::clone(&stderr)));
+        if let Some(pipe) = child.stdout.take() {
+            output = Some(Box::new(pipe));
+        }
         Running {
             shown,
             began,
             stdin,
-            stdout: child.stdout.take(),
+            stdout: output,
+            screen,
             child: Leash(child),
             stderr,
             threads: feeder.into_iter().chain(listener).collect(),
@@ -366,7 +381,9 @@ pub(crate) struct Running {
     began: Instant,
     child: Leash,
     stdin: Option<ChildStdin>,
-    stdout: Option<ChildStdout>,
+    stdout: Option<Box<dyn Read + Send>>,
+    /// Our side of the terminal on standard error.
+    screen: Option<File>,
     stderr: Arc<Mutex<Vec<u8>>>,
     threads: Vec<JoinHandle<()>>,
     dir: TempDir,
@@ -396,6 +413,14 @@ impl Running {
             .read_line(&mut line)
             .expect("it writes text");
         line
+    }
+
+    /// Gives the terminal on standard error another size; what it said until then.
+    pub(crate) fn resize(&self, columns: u16, rows: u16) -> String {
+        let screen = self.screen.as_ref().expect("stderr is a terminal");
+        let said = text_of(&self.stderr);
+        resize(screen, columns, rows);
+        said
     }
 
     /// Sends it a signal.
@@ -716,6 +741,17 @@ fn as_stranger(threads: u32) -> Command {
 fn broken_pipe() -> Stdio {
     let (_reader, writer) = io::pipe().expect("there is a pipe");
     Stdio::from(OwnedFd::from(writer))
+}
+
+/// Gives a terminal another size.
+fn resize(terminal: &File, columns: u16, rows: u16) {
+    let size = Winsize {
+        ws_col: columns,
+        ws_row: rows,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(terminal, size).expect("a terminal takes any size");
 }
 
 /// A new terminal: our side, and the side for the program.
