@@ -1,4 +1,3 @@
-
 using namespace System.Management.Automation
 using namespace System.Management.Automation.Language
 

@@ -1,4 +1,3 @@
-
 use builtin;
 use str;
 

@@ -13,7 +13,8 @@ pub(super) fn completions(args: &CompletionsArgs) -> Result<Exit, Problem> {
     let mut program = line::for_shells();
     let mut script = Vec::new();
     generate(args.shell, &mut program, "shaper", &mut script);
-    let mut script = String::from_utf8_lossy(&script).into_owned();
+    let script = String::from_utf8_lossy(&script);
+    let mut script = script.trim_start().to_owned();
     if args.shell == Shell::Fish {
         program
             .get_subcommands()

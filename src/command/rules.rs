@@ -35,7 +35,7 @@ impl Given<'_> {
             setting,
             oversize: self.units.oversize,
             refund: self.units.refund,
-            queue_timeout: self.waiting.queue_timeout,
+            queue_timeout: self.waiting.queue_timeout.as_ref().and_then(Bound::limit),
             arrivals: self.waiting.arrivals,
             retry: Policy {
                 max_attempts: NonZeroU32::new(attempts).expect("parsed as at least one"),
@@ -44,7 +44,7 @@ impl Given<'_> {
                 retry_unsafe: retry.retry_unsafe,
                 seed,
             },
-            timeout: retry.timeout,
+            timeout: retry.timeout.limit().unwrap_or(Duration::MAX),
             look_ahead: LookAhead {
                 jobs: usize::try_from(self.waiting.lookahead.get()).unwrap_or(usize::MAX),
                 ..LookAhead::default()

@@ -16,7 +16,7 @@ use super::args::{OutputArgs, RunArgs};
 use super::input::{Asked, Input};
 use super::kept::{self, Kept};
 use super::rules::{Given, guards, setup, units_rule};
-use super::values::ProgressKind;
+use super::values::{Bound, ProgressKind};
 use super::{files, resume, say, show, tell};
 use crate::client::{self, Client, ClientSpec, Ends, Room, Via};
 use crate::clock::Clock;
@@ -84,7 +84,7 @@ pub(super) fn run(
         slack: SLACK,
         order: args.output.order,
         stop_if: args.stop.rules(),
-        grace: args.output.grace,
+        grace: args.output.grace.as_ref().and_then(Bound::limit),
         ..given.rules(limits, setting, seed)
     };
     let room = Room::now(mock.as_ref().map_or(Ends::Ours, |_| Ends::Both));
@@ -110,8 +110,8 @@ pub(super) fn run(
         input.resume = Some(onward.resume);
     }
     let client = ClientSpec {
-        connect_timeout: Some(args.retry.connect_timeout),
-        read_timeout: args.retry.read_timeout,
+        connect_timeout: args.retry.connect_timeout.limit(),
+        read_timeout: args.retry.read_timeout.as_ref().and_then(Bound::limit),
         max_body: args.http.max_body,
         usage: usage(args, &setup.limits),
         via: mock

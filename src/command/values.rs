@@ -184,12 +184,15 @@ pub(super) fn seed(text: &str) -> Result<u64, String> {
     number.map_err(|_| format!("write a whole number from 0 to {}", u64::MAX))
 }
 
-pub(super) fn bytes(text: &str) -> Result<u64, String> {
+pub(super) fn bytes_or_none(text: &str) -> Result<u64, String> {
+    if text == "none" {
+        return Ok(u64::MAX);
+    }
     let (number, unit) = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)]
         .into_iter()
         .find_map(|(word, unit)| Some((text.strip_suffix(word)?, unit)))
         .unwrap_or((text, 1));
-    let wrong = || "write a number of bytes from 1: 1000, 64MiB, 1GiB".to_owned();
+    let wrong = || "write a number of bytes from 1: 1000, 64MiB, 1GiB, or none".to_owned();
     parse_count(number)
         .ok()
         .and_then(|number| number.checked_mul(unit))
@@ -226,8 +229,13 @@ pub(super) fn file(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-pub(super) fn span(text: &str) -> Result<Duration, String> {
-    parse_span(text)
+pub(super) fn span_or_none(text: &str) -> Result<Bound<Duration>, String> {
+    or_none(text, parse_span)
+}
+
+/// Zero is a span, too: now or never.
+pub(super) fn wait_or_none(text: &str) -> Result<Bound<Duration>, String> {
+    or_none(text, parse_duration)
 }
 
 pub(super) fn base_url(text: &str) -> Result<Url, String> {

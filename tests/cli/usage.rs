@@ -47,6 +47,36 @@ fn a_burst_without_a_rate_is_a_usage_error() {
 }
 
 #[test]
+fn none_is_no_limit_of_a_time_and_zero_is_none() {
+    let server = Server::start([Step::ok()]);
+    let spans = [
+        "--timeout",
+        "--connect-timeout",
+        "--read-timeout",
+        "--grace",
+    ];
+    for flag in spans.iter().chain(&["--queue-timeout", "--max-body"]) {
+        let run = || {
+            Shaper::run()
+                .jobs("jobs.urls", server.list(2))
+                .with_results()
+        };
+        let done = run().args([flag, "none"]).output();
+        done.exits(0);
+        assert_eq!(statuses(&done.results()), ["ok", "ok"], "{flag}");
+        let done = run().args([flag, "never"]).output();
+        done.exits(2).says(flag).says("or none");
+        if spans.contains(flag) {
+            run()
+                .args([flag, "0"])
+                .output()
+                .exits(2)
+                .says("above 0s, or none");
+        }
+    }
+}
+
+#[test]
 fn an_unknown_format_is_answered_with_the_known_ones() {
     let server = Server::start([Step::ok()]);
     let done = Shaper::run()

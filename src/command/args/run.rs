@@ -9,8 +9,9 @@ use http::{HeaderName, HeaderValue, Method, header};
 use url::Url;
 
 use super::super::values::{
-    Bound, Burst, ProgressKind, Value, attempts, base_url, burst, bytes, count, count_or_none,
-    header_line, one_of, or_else, order, rate_or_none, seed, span, window,
+    Bound, Burst, ProgressKind, Value, attempts, base_url, burst, bytes_or_none, count,
+    count_or_none, header_line, one_of, or_else, order, rate_or_none, seed, span_or_none,
+    wait_or_none, window,
 };
 use super::{FailIfArgs, ShowArgs, StopIfArgs};
 use crate::engine::{Arrivals, Order, Oversize, Refund};
@@ -125,8 +126,8 @@ pub(in crate::command) struct WaitingArgs {
     #[arg(long, value_name = "N|none", allow_hyphen_values = true, value_parser = count_or_none)]
     pub(in crate::command) per_host: Option<Bound<Cost>>,
     /// A job that would wait longer than this fails, kind `queue_timeout`; 0s is now or never
-    #[arg(long, alias = "max-wait", value_name = "DUR", allow_hyphen_values = true, value_parser = parse_duration)]
-    pub(in crate::command) queue_timeout: Option<Duration>,
+    #[arg(long, alias = "max-wait", value_name = "DUR|none", allow_hyphen_values = true, value_parser = wait_or_none)]
+    pub(in crate::command) queue_timeout: Option<Bound<Duration>>,
     /// Room that windows keep for the jitter on the way; default: measured, at least 5 ms, at most 1 % of
     /// the period; 0 is none
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_duration)]
@@ -192,14 +193,14 @@ pub(in crate::command) struct RetryArgs {
     #[arg(long, value_name = "WHICH", default_value = "idempotent", value_parser = one_of::<RetryUnsafe>(["never", "idempotent", "always"]), hide_possible_values = true)]
     pub(in crate::command) retry_unsafe: RetryUnsafe,
     /// The longest a try may take, from its grant to the last byte; queueing never counts
-    #[arg(long, value_name = "DUR", default_value = "30s", allow_hyphen_values = true, value_parser = span)]
-    pub(in crate::command) timeout: Duration,
+    #[arg(long, value_name = "DUR|none", default_value = "30s", allow_hyphen_values = true, value_parser = span_or_none)]
+    pub(in crate::command) timeout: Bound<Duration>,
     /// The longest that connecting may take: within it nothing was sent, so every job may try again
-    #[arg(long, value_name = "DUR", default_value = "10s", allow_hyphen_values = true, value_parser = span)]
-    pub(in crate::command) connect_timeout: Duration,
+    #[arg(long, value_name = "DUR|none", default_value = "10s", allow_hyphen_values = true, value_parser = span_or_none)]
+    pub(in crate::command) connect_timeout: Bound<Duration>,
     /// The longest gap between bytes of an answer
-    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = span)]
-    pub(in crate::command) read_timeout: Option<Duration>,
+    #[arg(long, value_name = "DUR|none", allow_hyphen_values = true, value_parser = span_or_none)]
+    pub(in crate::command) read_timeout: Option<Bound<Duration>>,
 }
 
 /// What is sent.
@@ -210,7 +211,7 @@ pub(in crate::command) struct HttpArgs {
     #[command(flatten)]
     pub(in crate::command) job: JobArgs,
     /// The longest body that is taken
-    #[arg(long, value_name = "BYTES", default_value = "64MiB", allow_hyphen_values = true, value_parser = bytes)]
+    #[arg(long, value_name = "BYTES|none", default_value = "64MiB", allow_hyphen_values = true, value_parser = bytes_or_none)]
     pub(in crate::command) max_body: u64,
     /// Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …
     #[arg(long, value_name = "SPEC", num_args = 0..=1, require_equals = true, default_missing_value = "")]
@@ -262,7 +263,7 @@ pub(in crate::command) struct InputArgs {
     reason = "each is a switch of the command line"
 )]
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Going on with the results of earlier runs")]
+#[command(next_help_heading = "Going on with earlier results")]
 pub(in crate::command) struct ResumeArgs {
     /// Send only what has no result in the file of -o yet; without that file, begin
     #[arg(long, requires = "output", conflicts_with = "overwrite")]
@@ -304,8 +305,8 @@ pub(in crate::command) struct OutputArgs {
     #[arg(long = "ordered", action = ArgAction::SetTrue, value_parser = BoolishValueParser::new().map(order))]
     pub(in crate::command) order: Order,
     /// After Ctrl-C or SIGTERM what is in flight may take so long; default: no limit but --timeout
-    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = span)]
-    pub(in crate::command) grace: Option<Duration>,
+    #[arg(long, value_name = "DUR|none", allow_hyphen_values = true, value_parser = span_or_none)]
+    pub(in crate::command) grace: Option<Bound<Duration>>,
     /// Bodies of answers in the results: keep, none
     #[arg(long, value_name = "WHICH", default_value = "keep", value_parser = one_of::<Keep>(["keep", "none"]), hide_possible_values = true)]
     pub(in crate::command) body: Keep,

@@ -18,7 +18,7 @@ pub(in crate::command) struct ShowArgs {
         hide_possible_values = true
     )]
     pub(in crate::command) report: ReportForm,
-    /// Where the report goes; default: stderr after a run, else stdout
+    /// Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE
     #[arg(long, value_name = "FILE|-")]
     pub(in crate::command) report_file: Option<PathBuf>,
     /// Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in
