@@ -19,9 +19,11 @@ mod cli {
     mod man;
     mod ordered;
     mod output;
+    mod pipes;
     mod report;
     mod resume;
     mod retry;
+    mod screen;
     mod signals;
     mod stops;
     mod system;

@@ -6,7 +6,7 @@ use std::io;
 use super::args::HelpArgs;
 use super::line::{self, Detail};
 use super::typo::near;
-use super::{exit, print, show_usage, which};
+use super::{exit, print, usage, which};
 use crate::error::{Exit, Problem};
 use crate::terminal::Columns;
 
@@ -42,7 +42,7 @@ pub(super) fn help(args: &HelpArgs) -> Exit {
             let words: Vec<_> = words.map(OsString::from).collect();
             match line::read(&words) {
                 Ok(_) => Exit::AllOk,
-                Err(page) => show_usage(&page),
+                Err(page) => usage::show(&page, &words),
             }
         }
     }

@@ -4,13 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 
 use clap::builder::{PossibleValuesParser, Str, StyledStr};
-use clap::{Arg, ArgAction, ColorChoice, CommandFactory, FromArgMatches, ValueEnum, ValueHint};
+use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, ValueEnum, ValueHint};
 
 use super::args::Cli;
 use super::help::TOPICS;
 use super::typo;
 use super::values::ColorWhen;
-use crate::report::folded;
+use crate::report::{folded, hung, tied};
 use crate::terminal::Columns;
 
 /// Reads a command line; help that is asked for and whatever is wrong with it are errors.
@@ -25,7 +25,9 @@ pub(super) fn read(line: &[OsString]) -> Result<Cli, clap::Error> {
         0 | 1 => Columns::of(&io::stderr()),
         _ => Columns::of(&io::stdout()),
     };
-    let mut program = program(detail, columns).color(colour(line));
+    let program = program(detail, columns);
+    let narrow = |command| narrow(command, columns.get());
+    let mut program = narrow(program).mut_subcommands(narrow);
     let read = program
         .try_get_matches_from_mut(line)
         .and_then(|found| Cli::from_arg_matches(&found));
@@ -48,10 +50,6 @@ pub(super) fn program(detail: Detail, columns: Columns) -> clap::Command {
 }
 
 fn dressed(command: clap::Command, detail: Detail, columns: Columns) -> clap::Command {
-    let name = match command.get_name() {
-        "shaper" => "shaper".to_owned(),
-        name => format!("shaper {name}"),
-    };
     let many = command.get_opts().count() > MANY;
     let mut after = command.get_after_help().map(StyledStr::to_string);
     let command = match detail {
@@ -59,7 +57,10 @@ fn dressed(command: clap::Command, detail: Detail, columns: Columns) -> clap::Co
             let examples = after.as_deref().map(|text| text.split("\n\n"));
             let examples =
                 examples.and_then(|mut parts| parts.find(|part| part.starts_with("Example")));
-            let more = format!("All options, and exit codes: {name} --help");
+            let more = format!(
+                "All options, and exit codes: {} --help",
+                full_name(&command)
+            );
             after = Some([examples.unwrap_or_default(), &more].join("\n\n"));
             command.mut_args(|arg| {
                 let usual = USUAL.contains(&arg.get_id().as_str());
@@ -81,6 +82,14 @@ fn dressed(command: clap::Command, detail: Detail, columns: Columns) -> clap::Co
     match after {
         Some(text) => command.after_help(laid_out(&text, columns.get())),
         None => command,
+    }
+}
+
+/// As it is typed.
+fn full_name(command: &clap::Command) -> String {
+    match command.get_name() {
+        "shaper" => "shaper".to_owned(),
+        name => format!("shaper {name}"),
     }
 }
 
@@ -162,26 +171,55 @@ fn laid_out(text: &str, columns: usize) -> String {
     paragraphs.collect::<Vec<_>>().join("\n\n")
 }
 
+/// What clap would not break well, or not at all, on a page of so many columns.
+fn narrow(command: clap::Command, columns: usize) -> clap::Command {
+    let command = command.mut_args(|arg| {
+        let help = arg.get_help().map(|help| tied(&help.to_string()));
+        let heading = arg.get_help_heading().map(str::to_owned);
+        let arg = match help {
+            Some(help) if columns < ROOMY => arg.help(help.replace('|', "| ")),
+            Some(help) => arg.help(help),
+            None => arg,
+        };
+        match heading
+            .as_deref()
+            .and_then(|heading| heading.split_once(" ("))
+        {
+            Some((word, _)) if columns < ROOMY => arg.help_heading(word.to_owned()),
+            Some(_) | None => arg,
+        }
+    });
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ");
+    let usage = usage.replacen(command.get_name(), &full_name(&command), 1);
+    if HUNG + usage.chars().count() <= columns {
+        return command;
+    }
+    let usage = hung("", HUNG, &usage, columns - HUNG);
+    command.override_usage(usage.join("\n"))
+}
+
+/// From so many columns on headings and the forms of limits fit.
+const ROOMY: usize = 72;
+
+/// What stands before a usage, and under it.
+const HUNG: usize = "Usage: ".len();
+
 /// `--color` counts for what clap prints, too.
-fn colour(line: &[OsString]) -> ColorChoice {
+pub(super) fn colour(line: &[OsString]) -> ColorWhen {
     let words = line.iter().map(OsString::as_os_str);
     let mut words = words.take_while(|word| *word != "--").map(OsStr::to_str);
-    let mut when = None;
+    let mut when = ColorWhen::Auto;
     while let Some(word) = words.next() {
         let value = match word {
             Some("--color") => words.next().flatten(),
             Some(word) => word.strip_prefix("--color="),
             None => None,
         };
-        when = value
-            .and_then(|value| ColorWhen::from_str(value, false).ok())
-            .or(when);
+        let value = value.and_then(|value| ColorWhen::from_str(value, false).ok());
+        when = value.unwrap_or(when);
     }
-    match when {
-        Some(ColorWhen::Always) => ColorChoice::Always,
-        Some(ColorWhen::Never) => ColorChoice::Never,
-        Some(ColorWhen::Auto) | None => ColorChoice::Auto,
-    }
+    when
 }
 
 /// The program as scripts of shells know it.

@@ -20,6 +20,7 @@ mod rules;
 mod run;
 mod show;
 mod typo;
+mod usage;
 mod values;
 mod verify;
 mod which;
@@ -38,7 +39,7 @@ pub fn main(line: impl IntoIterator<Item = OsString>) -> Exit {
     let line: Vec<_> = line.into_iter().collect();
     let cli = match line::read(&line) {
         Ok(cli) => cli,
-        Err(said) => return show_usage(&said),
+        Err(said) => return usage::show(&said, &line),
     };
     let ended = match cli.command {
         Command::Run(args) => return until_left(move |leave| exit(run::run(&args, leave))),
@@ -87,15 +88,6 @@ fn until_left(work: impl FnOnce(Leave) -> Exit + Send + 'static) -> Exit {
 
 /// Leaves the program with this exit, whatever else goes on.
 type Leave = Box<dyn FnOnce(Exit) + Send>;
-
-/// Help goes to stdout, what is wrong with the flags to stderr; a closed pipe is no error.
-fn show_usage(said: &clap::Error) -> Exit {
-    match said.print() {
-        Err(why) if why.kind() == io::ErrorKind::BrokenPipe => Exit::PipeClosed,
-        Ok(()) | Err(_) if said.exit_code() == 0 => Exit::AllOk,
-        Ok(()) | Err(_) => Exit::Usage,
-    }
-}
 
 /// What ends the run, on stderr; nothing for a reader that went away.
 fn tell(problem: &Problem) {

@@ -116,13 +116,12 @@ impl ShowArgs {
 }
 
 impl ColorWhen {
-    /// Whether to colour what goes to this stream. See <https://no-color.org>.
-    fn on(self, stream: &impl IsTerminal) -> Paint {
+    /// Whether to colour what goes to this stream.
+    pub(super) fn on(self, stream: &impl IsTerminal) -> Paint {
         match self {
             Self::Always | Self::Never => self.forced(),
             Self::Auto => {
-                let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-                if stream.is_terminal() && !set("NO_COLOR") && !terminal::is_dumb() {
+                if stream.is_terminal() && !terminal::is_plain() && !terminal::is_dumb() {
                     Paint::Colour
                 } else {
                     Paint::Plain
