@@ -10,14 +10,24 @@ use crate::error::{Exit, Problem, to_write};
 use crate::file;
 use crate::report::Report;
 use crate::report::hdr::Hdr;
+use crate::report::html::{self, Named};
 
-/// Every file that the options name. All are tried, and the first that failed is told.
+/// Every file that the options name, on one run. All are tried, and the first that failed is told.
 pub(super) fn write(show: &ShowArgs, report: &Report) -> Result<(), Problem> {
+    let page = page(show, &[Named { name: "", report }]);
     let hdr = show.hdr.iter().map(|path| {
         let text = Hdr::of(path).text(report);
         put(path, &text).map_err(|why| unwritten(&why, "latencies", path, "--hdr"))
     });
-    hdr.fold(Ok(()), Result::and)
+    hdr.fold(page, Result::and)
+}
+
+/// The page on all of these runs, if it is asked for.
+pub(super) fn page(show: &ShowArgs, runs: &[Named<'_>]) -> Result<(), Problem> {
+    let Some(path) = &show.html else {
+        return Ok(());
+    };
+    put(path, &html::page(runs)).map_err(|why| unwritten(&why, "the page", path, "--html"))
 }
 
 /// A regular file is replaced at once, or made; a device or a pipe takes the text, and so does a file in a folder

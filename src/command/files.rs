@@ -40,15 +40,14 @@ pub(super) fn check(jobs: &[PathBuf], output: &OutputArgs) -> Result<(), Problem
 /// That a report, and what is written beside it, has a place, none of it that of something else.
 pub(super) fn shown(show: &ShowArgs, mut taken: Vec<Taken<'_>>) -> Result<(), Problem> {
     let report = show.report_file.iter();
-    let report = report.map(|path| (path, "the report", "--report-file"));
-    let hdr = show.hdr.iter().map(|path| (path, "latencies", "--hdr"));
-    for (path, what, option) in report.chain(hdr) {
+    let report = report.map(|path| (path, "the report", "the report goes there", "--report-file"));
+    let page = show.html.iter();
+    let page = page.map(|path| (path, "the page", "the page goes there", "--html"));
+    let hdr = show.hdr.iter();
+    let hdr = hdr.map(|path| (path, "latencies", "the latencies go there", "--hdr"));
+    for (path, what, is, option) in report.chain(page).chain(hdr) {
         free(path, &taken, what, option)?;
         place(path, what, option)?;
-        let is = match option {
-            "--report-file" => "the report goes there",
-            _ => "the latencies go there",
-        };
         taken.push(Taken::new(path, is));
     }
     Ok(())

@@ -138,7 +138,7 @@ impl std::fmt::Display for Crossover {
 }
 
 /// A rate without digits that say nothing: `10`, not `10.0`.
-pub(super) fn plain(rate: f64) -> String {
+pub(crate) fn plain(rate: f64) -> String {
     if (rate - rate.round()).abs() < rate * 5e-4 {
         format!("{rate:.0}")
     } else {

@@ -64,15 +64,15 @@ const WIDE: usize = 70;
 
 /// A range of rates and the seconds that were in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Row {
-    low: u64,
-    high: u64,
-    seconds: u64,
-    marks: Vec<String>,
+pub(super) struct Row {
+    pub(super) low: u64,
+    pub(super) high: u64,
+    pub(super) seconds: u64,
+    pub(super) marks: Vec<String>,
 }
 
 impl Row {
-    fn label(&self) -> String {
+    pub(super) fn label(&self) -> String {
         if self.low == self.high {
             format!("{}/s", self.low)
         } else {
@@ -128,11 +128,20 @@ const ARROW: &str = "  <- ";
 
 /// Even bins over what was observed, and a row for each mark beyond them.
 fn rows(per_second: &[u32], marks: &[Mark]) -> Vec<Row> {
+    rows_in(per_second, marks, (BINS, ROWS, MARKS))
+}
+
+/// The same in at most so many rows: of seconds, all, and those that have a mark alone.
+pub(super) fn rows_in(
+    per_second: &[u32],
+    marks: &[Mark],
+    (bins, most_rows, most_marks): (u64, usize, usize),
+) -> Vec<Row> {
     let observed = || per_second.iter().map(|&count| u64::from(count));
     let (Some(least), Some(most)) = (observed().min(), observed().max()) else {
         return Vec::new();
     };
-    let width = (most - least + 1).div_ceil(BINS);
+    let width = (most - least + 1).div_ceil(bins);
     let count = (most - least + 1).div_ceil(width);
     let mut rows: Vec<Row> = (0..count)
         .map(|bin| Row {
@@ -143,12 +152,12 @@ fn rows(per_second: &[u32], marks: &[Mark]) -> Vec<Row> {
         })
         .collect();
     for rate in observed() {
-        let bin = usize::try_from((rate - least) / width).expect("at most six bins");
+        let bin = usize::try_from((rate - least) / width).expect("at most a few bins");
         rows[bin].seconds += 1;
     }
     // A bin that is empty is part of a gap.
     rows.retain(|row| row.seconds > 0);
-    let mut room = (ROWS - rows.len()).min(MARKS);
+    let mut room = most_rows.saturating_sub(rows.len()).min(most_marks);
     for mark in marks {
         let rate = whole(mark.rate);
         let within = |row: &Row| (row.low..=row.high).contains(&rate);

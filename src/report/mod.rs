@@ -5,6 +5,7 @@ pub mod comparison;
 pub mod csv;
 mod fold;
 pub mod hdr;
+pub mod html;
 pub mod json;
 pub mod limits;
 mod page;

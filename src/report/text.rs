@@ -49,7 +49,7 @@ pub fn text(report: &Report, look: Look) -> String {
 
 /// Little's law is a law of means over whole tries: within so many per cent it is said to agree. A try
 /// that crosses an end of the part counts whole in its latency and in part in what was in flight.
-const AGREES: f64 = 5.0;
+pub(super) const AGREES: f64 = 5.0;
 
 impl Page {
     fn verdict(&mut self, report: &Report) {
@@ -342,7 +342,7 @@ impl Page {
     }
 }
 
-fn ended(end: &End) -> Option<String> {
+pub(super) fn ended(end: &End) -> Option<String> {
     Some(match end {
         End::Finished => return None,
         End::InputLost(problem) => format!("reading broke: {}", one_line(&problem.to_string())),

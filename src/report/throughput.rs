@@ -110,7 +110,7 @@ impl Page {
 }
 
 /// What is marked on the axis of the histogram: the mean, and each ceiling.
-fn marks(report: &Report) -> Vec<Mark> {
+pub(super) fn marks(report: &Report) -> Vec<Mark> {
     let mean = Mark {
         rate: report.summary.stretch.rate,
         text: "mean".to_owned(),
@@ -152,7 +152,7 @@ fn marks(report: &Report) -> Vec<Mark> {
     std::iter::once(mean).chain(ceilings).collect()
 }
 
-fn percent_of(part: f64, whole: f64) -> String {
+pub(super) fn percent_of(part: f64, whole: f64) -> String {
     let percent = if whole > 0.0 {
         part / whole * 100.0
     } else {

@@ -21,6 +21,9 @@ pub(in crate::command) struct ShowArgs {
     /// Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE
     #[arg(long, value_name = "FILE|-")]
     pub(in crate::command) report_file: Option<PathBuf>,
+    /// The report as one page with charts, which needs no other file and no network
+    #[arg(long, value_name = "FILE", value_parser = file)]
+    pub(in crate::command) html: Option<PathBuf>,
     /// Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in
     /// `x.since_due_ok.hgrm`; repeatable
     #[arg(long, value_name = "FILE", value_parser = file)]

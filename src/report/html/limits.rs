@@ -1,0 +1,105 @@
+//! The limits and whether they were kept. Floor 4: doors.
+
+use std::fmt::Write as _;
+
+use super::Run;
+use super::law::nothing;
+use super::markup::{Name, Table, Text};
+use super::top::{DASH, rate};
+use crate::limit::Leaves;
+use crate::metrics::Owner;
+use crate::metrics::littles::Cause;
+use crate::proof::Proved;
+use crate::report::proof;
+use crate::units::{Tick, show_span};
+
+pub(super) fn section(run: &Run<'_>) -> String {
+    let report = run.report;
+    let mut out = String::from("<h2>Limits</h2>");
+    let setup = &report.setup;
+    if setup.limits.is_empty() {
+        let slots = setup
+            .slots
+            .map_or("no limit of slots either".to_owned(), |slots| {
+                format!("{slots} slots are the only limit")
+            });
+        return out + &nothing(&format!("no rate limit was set; {slots}."));
+    }
+    out.push_str(
+        "<p class=\"lead\">The proof looks at every window that a limit promises something of, from the recorded moments, apart \
+         from the code that let the requests go.</p>",
+    );
+    let rows = setup.limits.iter().enumerate().map(|(number, limit)| {
+        let mut ceilings = report.theory.ceilings.iter();
+        let ceiling =
+            ceilings.find(|ceiling| matches!(ceiling.cause, Cause::Limit(of, _) if of == number));
+        let proved = report.summary.proof.limits.get(number);
+        vec![
+            Name(setup.name_of(Owner::Limit(number))).to_string(),
+            format!("<code>{}</code>", Text(limit)),
+            limit.kind.promise().to_owned(),
+            rate(ceiling.map(|ceiling| ceiling.rate)),
+            proved.map_or(DASH.to_owned(), verdict),
+            proved.map_or(DASH.to_owned(), fullest),
+        ]
+    });
+    let table = Table {
+        caption: "Rate limits",
+        headings: &[
+            "<<limit",
+            "<<as --limit takes it",
+            "promise",
+            "ceiling",
+            "<proof",
+            "<<fullest window",
+        ],
+        rows: rows.collect(),
+    };
+    let _ = write!(out, "{table}");
+    let proven = &report.summary.proof;
+    if let Some(minute) = &proven.minute {
+        let _ = write!(out, "<p>Worst minute: {}.</p>", proof::minute_text(minute));
+    }
+    if proven.unseen > 0 {
+        let _ = write!(
+            out,
+            "<p>{} tries were cut off and are not in the proof.</p>",
+            proven.unseen
+        );
+    }
+    out
+}
+
+/// A word and a sign, not a colour alone.
+fn verdict(proved: &Proved) -> String {
+    let (class, sign) = if proved.verdict.is_kept() {
+        ("good", "&#10003;")
+    } else {
+        ("bad", "&#10007;")
+    };
+    format!(
+        "<b class=\"{class}\">{sign} {}</b>",
+        Text(proof::verdict(proved))
+    )
+}
+
+fn fullest(proved: &Proved) -> String {
+    let (most, promised) = (&proved.most, proved.promised);
+    let unit = proof::unit(proved.limit.counts);
+    let mut text = format!(
+        "{} of at most {promised}{unit} in any {}",
+        most.sum,
+        proof::exact(proved.span)
+    );
+    if proved.limit.leaves == Leaves::Reply {
+        text.push_str(", at the server");
+    }
+    if proved.verdict.is_kept() && most.sum > u128::from(promised) {
+        text.push_str(" as sent, kept as granted");
+    }
+    if most.sends > 0 {
+        let from = show_span(most.first.at.since(Tick::ZERO));
+        let _ = write!(text, ", from +{from}{}", Text(proof::whose(most)));
+    }
+    text
+}

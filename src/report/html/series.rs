@@ -1,0 +1,185 @@
+//! The timeline of a run in as many bins as a chart has room for. Floor 4: doors.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::metrics::{Cell, Owner, Summary};
+use crate::units::Tick;
+
+/// The most bins.
+const MOST: u64 = 300;
+
+/// The fewest, as far as there are cells.
+const FEWEST: u64 = 16;
+
+/// A bin has room for so many tries at least: with fewer its rate would be an accident.
+const TRIES: u64 = 8;
+
+/// Widths that people like, in tenths of a power of ten.
+const NICE: [u64; 5] = [10, 20, 40, 50, 80];
+
+/// What happened over time, in bins of equal width.
+#[derive(Debug, Default)]
+pub(super) struct Series {
+    /// When the first bin begins, in seconds since the first send.
+    pub(super) start: f64,
+    /// The width of a bin, in seconds.
+    pub(super) width: f64,
+    pub(super) bins: Vec<Bin>,
+}
+
+/// Means over one bin.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Bin {
+    /// Per second.
+    pub(super) sent: f64,
+    pub(super) ended: f64,
+    pub(super) refused: f64,
+    pub(super) in_flight: f64,
+    /// Parts of the time, which add up to 1 where any of it has an owner.
+    pub(super) owners: BTreeMap<Owner, f64>,
+}
+
+impl Series {
+    pub(super) fn of(summary: &Summary) -> Self {
+        let timeline = &summary.timeline;
+        let cells = timeline.cells();
+        let together = together(summary, cells.len() as u64, timeline.width());
+        let chunks = cells.chunks(usize::try_from(together).unwrap_or(usize::MAX));
+        let width = timeline.width().as_secs_f64();
+        let mean = |cells: &[Cell]| Bin::of(cells, width, |cell| timeline.in_flight(cell));
+        Self {
+            start: since(timeline.from(), zero(summary)),
+            width: width * float(together),
+            bins: chunks.map(mean).collect(),
+        }
+    }
+
+    /// When a bin begins, in seconds.
+    pub(super) fn at(&self, bin: usize) -> f64 {
+        self.start + self.width * float(bin as u64)
+    }
+
+    /// Who had any of the time, most of it first.
+    pub(super) fn owners(&self) -> Vec<Owner> {
+        let mut sums: BTreeMap<Owner, f64> = BTreeMap::new();
+        for (owner, share) in self.bins.iter().flat_map(|bin| &bin.owners) {
+            *sums.entry(*owner).or_default() += share;
+        }
+        let mut owners: Vec<_> = sums.into_iter().collect();
+        owners.sort_by(|one, other| other.1.total_cmp(&one.1));
+        owners.into_iter().map(|(owner, _)| owner).collect()
+    }
+}
+
+impl Bin {
+    fn of(cells: &[Cell], width: f64, in_flight: impl Fn(&Cell) -> f64) -> Self {
+        let count = float(cells.len() as u64);
+        let per_second =
+            |part: fn(&Cell) -> u64| float(cells.iter().map(part).sum()) / (width * count);
+        let mut owners: BTreeMap<Owner, f64> = BTreeMap::new();
+        for (owner, span) in cells.iter().flat_map(Cell::owners) {
+            *owners.entry(owner).or_default() += span.as_secs_f64();
+        }
+        let all: f64 = owners.values().sum();
+        owners.values_mut().for_each(|share| *share /= all);
+        Self {
+            sent: per_second(|cell| cell.sent),
+            ended: per_second(|cell| cell.ended),
+            refused: per_second(|cell| cell.refused),
+            in_flight: cells.iter().map(in_flight).sum::<f64>() / count,
+            owners,
+        }
+    }
+}
+
+/// What charts call zero: the first send.
+pub(super) fn zero(summary: &Summary) -> Tick {
+    match summary.sends.count {
+        0 => summary.timeline.from(),
+        _ => summary.sends.first,
+    }
+}
+
+/// In seconds; before zero it is negative.
+pub(super) fn since(at: Tick, zero: Tick) -> f64 {
+    at.since(zero).as_secs_f64() - zero.since(at).as_secs_f64()
+}
+
+/// How many cells make a bin.
+fn together(summary: &Summary, cells: u64, width: Duration) -> u64 {
+    let tries = summary.tries.max(1);
+    let fewest = (cells * TRIES / tries).max(cells.div_ceil(MOST));
+    let wanted = fewest.min(cells / FEWEST).max(1);
+    // A width that people like, if the cells allow it.
+    let width = width.as_nanos().max(1);
+    let power = |wanted: u128| 10_u128.pow((wanted.max(10) / 10).ilog10());
+    let least = width * u128::from(wanted);
+    let nice = [power(least) / 10, power(least), power(least) * 10];
+    let nice = nice
+        .into_iter()
+        .flat_map(|power| NICE.map(|nice| u128::from(nice) * power));
+    let whole = nice.filter(|nice| *nice >= least && nice.is_multiple_of(width));
+    let found = whole.min().map(|nice| nice / width);
+    let found = found.and_then(|found| u64::try_from(found).ok());
+    found.filter(|found| *found <= wanted * 2).unwrap_or(wanted)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+pub(super) fn float(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::samples;
+
+    #[test]
+    fn bins_hold_all_that_the_cells_do() {
+        for (name, report) in samples::all() {
+            let summary = &report.summary;
+            let series = Series::of(summary);
+            assert!(
+                series.bins.len() as u64 <= MOST,
+                "{name}: {}",
+                series.bins.len()
+            );
+            // The last bin may have fewer cells than the others.
+            let whole = series.bins.len().saturating_sub(1);
+            let sent: f64 = series.bins[..whole]
+                .iter()
+                .map(|bin| bin.sent * series.width)
+                .sum();
+            let all = float(summary.sends.count);
+            let rest = series
+                .bins
+                .last()
+                .map_or(0.0, |bin| bin.sent * series.width);
+            assert!(
+                sent <= all + 1e-6 && sent + rest >= all - 1e-6,
+                "{name}: {sent} {rest} {all}"
+            );
+            for bin in &series.bins {
+                let sum: f64 = bin.owners.values().sum();
+                assert!(
+                    bin.owners.is_empty() || (sum - 1.0).abs() < 1e-9,
+                    "{name}: {bin:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_even_run_is_even_and_its_bins_have_widths_that_people_like() {
+        let series = Series::of(&samples::held_by_qps().summary);
+        assert!((series.width - 0.8).abs() < 1e-9, "{}", series.width);
+        let inner = &series.bins[1..series.bins.len() - 1];
+        assert!(
+            inner.iter().all(|bin| (bin.sent - 10.0).abs() < 1e-6),
+            "{inner:?}"
+        );
+        assert_eq!(series.owners()[0], Owner::Limit(0));
+        assert!(series.start.abs() < 0.1 && series.at(1) > 0.7);
+    }
+}

@@ -1,0 +1,222 @@
+//! The first screen: the verdict, the advice, and the figures that decide. Floor 4: doors.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::Run;
+use super::markup::{Name, Text};
+use crate::metrics::Owner;
+use crate::metrics::littles::Cause;
+use crate::report::throughput::percent_of;
+use crate::report::{Report, text};
+use crate::units::{show_span, three_digits};
+
+/// What stands for a figure that there is none of.
+pub(super) const DASH: &str = "—";
+
+impl Run<'_> {
+    /// A figure of the JSON report as it is there; [`DASH`] for none.
+    pub(super) fn figure(&self, pointer: &str) -> String {
+        match self.figures.pointer(pointer) {
+            None | Some(Value::Null) => DASH.to_owned(),
+            Some(Value::String(text)) => Name(text).to_string(),
+            Some(other) => Text(other).to_string(),
+        }
+    }
+
+    /// A count of the JSON report, if it is above zero.
+    pub(super) fn some(&self, pointer: &str) -> Option<u64> {
+        let count = self.figures.pointer(pointer).and_then(Value::as_u64);
+        count.filter(|&count| count > 0)
+    }
+}
+
+/// Answers per second, as the text has them.
+pub(super) fn rate(rate: Option<f64>) -> String {
+    rate.map_or_else(
+        || DASH.to_owned(),
+        |rate| format!("{}/s", three_digits(rate)),
+    )
+}
+
+/// The heading of a page on one run.
+pub(super) fn heading(run: &Run<'_>) -> String {
+    let inputs = &run.report.facts.inputs;
+    let inputs: Vec<_> = inputs.iter().map(|input| Name(input).to_string()).collect();
+    let took = show_span(run.report.summary.elapsed);
+    format!(
+        "<header><p class=\"brand\"><b>shaper</b><span>{}</span><span>{took}</span></p>\
+         <h1 data-figure=\"verdict\">{}</h1>{}</header>",
+        inputs.join(", "),
+        Text(&run.report.diagnosis.verdict),
+        said(run)
+    )
+}
+
+/// The same where several runs are told of.
+pub(super) fn told(run: &Run<'_>) -> String {
+    let verdict = Text(&run.report.diagnosis.verdict);
+    format!("<p class=\"verdict\">{verdict}</p>{}", said(run))
+}
+
+/// What follows on the verdict.
+fn said(run: &Run<'_>) -> String {
+    let mut out = String::new();
+    if let Some(ended) = text::ended(&run.report.facts.end) {
+        let _ = write!(out, "<p class=\"alarm\">Ended: {}</p>", Text(ended));
+    }
+    let advice = &run.report.diagnosis.advice;
+    if !advice.is_empty() {
+        let advice = advice.split("; ").map(|part| Text(part).to_string());
+        let advice = advice.collect::<Vec<_>>().join(";<br>");
+        let _ = write!(
+            out,
+            "<div class=\"advice\"><b>Advice</b><p>{advice}</p></div>"
+        );
+    }
+    let findings = &run.report.diagnosis.findings;
+    if !findings.is_empty() {
+        out.push_str("<ul class=\"findings\">");
+        for finding in findings {
+            let _ = write!(out, "<li>{}</li>", Text(finding));
+        }
+        out.push_str("</ul>");
+    }
+    out
+}
+
+/// The accounting identity, and tiles.
+pub(super) fn figures(run: &Run<'_>) -> String {
+    identity(run) + &tiles(run)
+}
+
+fn identity(run: &Run<'_>) -> String {
+    let part = |key: &str, sign: &str, wrong: bool| {
+        let pointer = format!("/counts/{key}");
+        let class = match run.some(&pointer) {
+            None => "zero",
+            Some(_) if wrong => "wrong",
+            Some(_) => "",
+        };
+        let value = run.figure(&pointer);
+        format!(
+            "<span class=\"{class}\">{sign}{key} <b data-figure=\"counts.{key}\">{value}</b></span>"
+        )
+    };
+    let mut out = String::from("<p class=\"identity\">");
+    for (key, sign, wrong) in [
+        ("read", "", false),
+        ("ok", "= ", false),
+        ("failed", "+ ", true),
+        ("invalid", "+ ", true),
+        ("skipped", "+ ", false),
+        ("cancelled", "+ ", true),
+    ] {
+        out.push_str(&part(key, sign, wrong));
+    }
+    if let Some(before) = run.some("/counts/done_before") {
+        let _ = write!(
+            out,
+            "<span>of these, done before: <b data-figure=\"counts.done_before\">{before}</b></span>"
+        );
+    }
+    out + "</p>"
+}
+
+fn tiles(run: &Run<'_>) -> String {
+    let report = run.report;
+    let summary = &report.summary;
+    let p99 = |part: &str| format!("/latency/{part}/ok/p99");
+    let of = ["/counts/failed", "/counts/invalid"].map(|pointer| run.some(pointer).unwrap_or(0));
+    let tiles = [
+        (
+            "observed",
+            rate(report.observed()),
+            "answers per second".to_owned(),
+            "throughput.observed",
+        ),
+        (
+            "theory",
+            rate(report.slots_ceiling().map(|it| it.rate)),
+            slots(report),
+            "throughput.theory",
+        ),
+        (
+            "observed of theory",
+            share(report),
+            lowest(report),
+            "throughput.ratio",
+        ),
+        (
+            "99 % answered within",
+            run.span(&p99("service")),
+            format!("since due {}", run.span(&p99("since_due"))),
+            "latency.service.ok.p99",
+        ),
+        (
+            "jobs not ok",
+            of.iter().sum::<u64>().to_string(),
+            format!(
+                "of {}, in {} tries",
+                run.figure("/counts/read"),
+                summary.tries
+            ),
+            "",
+        ),
+        (
+            "took",
+            show_span(summary.elapsed),
+            format!("rate reached {}", rate(summary.sends.rate())),
+            "elapsed_ms",
+        ),
+    ];
+    let mut out = String::from("<dl class=\"tiles\">");
+    for (name, value, more, figure) in tiles {
+        let figure = match figure {
+            "" => String::new(),
+            figure => format!(" data-figure=\"{figure}\""),
+        };
+        let _ = write!(
+            out,
+            "<div class=\"tile\"><dt>{name}</dt><dd><span{figure}>{value}</span><small>{more}</small></dd></div>"
+        );
+    }
+    out + "</dl>"
+}
+
+fn slots(report: &Report) -> String {
+    let cause = report.slots_ceiling().map(|ceiling| &ceiling.cause);
+    match cause {
+        Some(Cause::Slots(slots, mean)) => {
+            let unit = if *slots == 1 { "slot" } else { "slots" };
+            format!("{slots} {unit} / {}", show_span(*mean))
+        }
+        Some(Cause::Limit(..)) | None => "slots / mean latency".to_owned(),
+    }
+}
+
+/// The observed rate as a share of what the slots allow.
+fn share(report: &Report) -> String {
+    let observed = report.observed().zip(report.slots_ceiling());
+    observed.map_or_else(
+        || DASH.to_owned(),
+        |(rate, ceiling)| percent_of(rate, ceiling.rate),
+    )
+}
+
+/// The same of the lowest limit.
+fn lowest(report: &Report) -> String {
+    let mut ceilings = report.theory.ceilings.iter();
+    let lowest = ceilings.find_map(|ceiling| match ceiling.cause {
+        Cause::Limit(number, _) => Some((number, ceiling.rate)),
+        Cause::Slots(..) => None,
+    });
+    match lowest.zip(report.observed()) {
+        Some(((number, limit), rate)) => {
+            let name = report.setup.name_of(Owner::Limit(number));
+            format!("{} of {}", percent_of(rate, limit), Name(name))
+        }
+        None => "no limit sets a ceiling".to_owned(),
+    }
+}
