@@ -107,6 +107,25 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
+    const ALL: [Self; 11] = [
+        Self::Invalid,
+        Self::Connect,
+        Self::Dns,
+        Self::Tls,
+        Self::Timeout,
+        Self::Reset,
+        Self::IncompleteBody,
+        Self::BodyTooLarge,
+        Self::Http,
+        Self::Limit,
+        Self::QueueTimeout,
+    ];
+
+    /// The kind of this word.
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
     /// The word in results.
     pub fn word(self) -> &'static str {
         match self {

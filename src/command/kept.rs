@@ -7,12 +7,13 @@ use std::path::Path;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::args::RunArgs;
+use super::run::TRANSPORT;
 use crate::clock::Clock;
 use crate::drive::live::SLACK;
 use crate::engine::Event;
 use crate::error::Problem;
 use crate::job::without_credentials;
-use crate::manifest::{self, Before, Ended, Given, Input, Limit, Manifest, Withheld};
+use crate::manifest::{self, Before, Ended, Given, Input, Limit, Manifest, Owners, Withheld};
 use crate::metrics::littles::Setup;
 use crate::report::Report;
 use crate::sink::{Existing, Sink, SinkSpec, Target};
@@ -69,11 +70,15 @@ impl Kept {
             base_url: base_url.map(|url| without_credentials(url.as_str())),
             folder: env::current_dir().ok().map(|it| it.display().to_string()),
             given: Some(given(args)),
+            transport: Some(TRANSPORT.to_owned()),
+            arrivals: Some(args.waiting.arrivals.to_string()),
+            refund: Some(args.units.refund.to_string()),
             seed,
             host: manifest::host(),
             started_us: clock.epoch_micros(Tick::ZERO),
             ended: None,
             earlier: Vec::new(),
+            owners: None,
         };
         Self {
             sink,
@@ -83,8 +88,9 @@ impl Kept {
     }
 
     /// It goes on from the results of earlier runs.
-    pub(super) fn go_on(&mut self, before: Vec<Before>, held: File) {
+    pub(super) fn go_on(&mut self, before: Vec<Before>, owners: Option<Owners>, held: File) {
         self.manifest.earlier = before;
+        self.manifest.owners = owners;
         self.held = Some(held);
     }
 
@@ -99,9 +105,12 @@ impl Kept {
 
     /// Adds what became of the run.
     pub(super) fn close(self, report: &Report) -> Result<(), Problem> {
-        let ended = Some(Ended::of(report, self.manifest.started_us));
+        let started_us = self.manifest.started_us;
+        let timeline = &report.summary.timeline;
+        let before = self.manifest.owners.as_ref();
         let whole = Manifest {
-            ended,
+            ended: Ended::of(report, started_us),
+            owners: Some(Owners::of(timeline, started_us, before)),
             ..self.manifest.clone()
         };
         self.path().map_or(Ok(()), |path| whole.write(path))

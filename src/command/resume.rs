@@ -10,7 +10,7 @@ use crate::engine::Seam;
 use crate::error::Problem;
 use crate::file::changed;
 use crate::limit::{Setting, Since, Spec, keys_of};
-use crate::manifest::{self, Before};
+use crate::manifest::{self, Before, Owners, Unrecorded};
 use crate::outcome::Status;
 use crate::report::hung;
 use crate::report::limits::INDENT;
@@ -33,6 +33,8 @@ pub(super) struct Onward {
     pub(super) file: File,
     /// The runs before this one, as far as something tells of them.
     pub(super) before: Vec<Before>,
+    /// Whose the time of these was.
+    pub(super) owners: Option<Owners>,
     /// What is done.
     pub(super) resume: Resume,
     /// Where the limits go on from.
@@ -76,12 +78,14 @@ pub(super) fn open(
     let last = last_alive(&file).min(epoch);
     let mut earlier = results::look(path, &Needs::of(limits), zero, damage)?;
     if let Some(run) = &run {
-        let unrecorded = run.unrecorded(&keys_of(limits)).into_iter();
+        let keys = keys_of(limits);
+        let unrecorded = run.unrecorded(&keys).filter_map(Unrecorded::event);
         let (counting, older): (Vec<_>, Vec<_>) =
             unrecorded.partition(|send| send.answered >= zero);
         earlier.sends.extend(counting);
         earlier.older += older.len() as u64;
     }
+    let owners = run.as_ref().and_then(|run| run.owners.clone());
     let before = run.map_or_else(Vec::new, |run| run.before(last.0 / 1_000));
     let slots = args.limits.concurrency.limit().map(Cost::get);
     let told = before.iter();
@@ -116,6 +120,7 @@ pub(super) fn open(
         onward: Onward {
             file,
             before,
+            owners,
             resume,
             seam,
         },

@@ -29,7 +29,7 @@ use crate::metrics::littles::Setup;
 use crate::mock::{self, Mock};
 use crate::progress::{Mode, Progress};
 use crate::report::limits::{self, INDENT};
-use crate::report::{Facts, Report};
+use crate::report::{Facts, Report, Standing};
 use crate::signals::Ears;
 use crate::sink::{Existing, Form, Inputs, SinkSpec, Target, Tell};
 use crate::source::{self, Reader};
@@ -105,7 +105,7 @@ pub(super) fn run(
         if !args.output.quiet {
             say(&text);
         }
-        kept.go_on(onward.before, onward.file);
+        kept.go_on(onward.before, onward.owners, onward.file);
         rules.seam = onward.seam;
         input.resume = Some(onward.resume);
     }
@@ -123,19 +123,18 @@ pub(super) fn run(
     let (summary, end) = go(args, clock, rules, input, &mut kept, client, ears)?;
     let facts = Facts {
         inputs: names,
-        seed,
-        transport: "reqwest".to_owned(),
+        seed: Some(seed),
+        transport: Some(TRANSPORT.to_owned()),
         arrivals: args.waiting.arrivals,
         refund: args.units.refund,
-        end,
+        end: Standing::Over(end.clone()),
         fail_if: args.conditions.fail_if.clone(),
     };
-    close(args, kept, &Report::new(summary, setup, facts))
+    close(args, kept, &Report::new(summary, setup, facts), &end)
 }
 
 /// Tells what became of a run that is over, beside its results and to the user.
-fn close(args: &RunArgs, kept: Kept, told: &Report) -> Result<Exit, Problem> {
-    let end = &told.facts.end;
+fn close(args: &RunArgs, kept: Kept, told: &Report, end: &End) -> Result<Exit, Problem> {
     let results = kept.sink.target.clone();
     // Results that are lost have been told, and their place may be another's by now.
     let written = match end {
@@ -149,8 +148,11 @@ fn close(args: &RunArgs, kept: Kept, told: &Report) -> Result<Exit, Problem> {
         End::Finished | End::Signalled(_) => {}
     }
     show::true_conditions(told);
-    reported.and(written).map(|()| exit(told))
+    reported.and(written).map(|()| exit(told, end))
 }
+
+/// What carries the requests.
+pub(super) const TRANSPORT: &str = "reqwest";
 
 fn unheard(why: &io::Error) -> Problem {
     let what = format!("signals cannot be heard: {why}");
@@ -336,9 +338,9 @@ fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
 
 /// With conditions these alone say what failed jobs mean. A run that ended before its time stays what it is, unless
 /// one is true.
-fn exit(report: &Report) -> Exit {
+fn exit(report: &Report, end: &End) -> Exit {
     let counts = &report.summary.counts;
-    let ended = match &report.facts.end {
+    let ended = match end {
         End::SinkLost(problem) | End::InputLost(problem) => problem.exit,
         End::Signalled(signal) => exit_of(*signal),
         End::Stopped(_) => Exit::SomeFailed,

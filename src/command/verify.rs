@@ -11,8 +11,8 @@ use super::{print, say};
 use crate::drive::live::SLACK;
 use crate::error::{Exit, Problem};
 use crate::limit::{KeyBy, Kind, Spec, keys_of};
-use crate::manifest::{self, Manifest};
-use crate::proof::{Event, Proved, Proven, Prover, Terms, Verdict, most_at_once};
+use crate::manifest::{self, Manifest, Unrecorded};
+use crate::proof::{self, Event, Proved, Proven, Terms, Verdict, most_at_once};
 use crate::report::csv;
 use crate::report::verified::{Facts, LINE_BITS, Unseen, Verified, named};
 use crate::results::{self, Needs, Sends};
@@ -57,8 +57,11 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
     let (mut files, mut events, mut most) = (Vec::new(), Vec::new(), 0);
     for (number, (path, run)) in manifests.iter().enumerate() {
         let mut sends = results::read(path, &needs)?;
-        let unrecorded = run.as_ref().map(|run| run.unrecorded(&keys_of(&limits)));
-        sends.events.extend(unrecorded.unwrap_or_default());
+        if let Some(run) = run {
+            let keys = keys_of(&limits);
+            let unrecorded = run.unrecorded(&keys).filter_map(Unrecorded::event);
+            sends.events.extend(unrecorded);
+        }
         if manifests.len() > 1 {
             comparable(path, &limits, &sends)?;
         }
@@ -178,22 +181,29 @@ fn or_none(limits: &[Spec]) -> String {
 
 /// Credentials are numbered anew in each file: `key 1` of two files need not be the same.
 fn comparable(path: &std::path::Path, limits: &[Spec], sends: &Sends) -> Result<(), Problem> {
-    for (number, key) in keys_of(limits).iter().enumerate() {
-        let hidden = |event: &Event| event.keys[number].starts_with("key ");
-        let may_hide = match key {
-            KeyBy::Host => false,
-            KeyBy::Header(_) | KeyBy::Field(_) => true,
-        };
-        if may_hide && sends.events.iter().any(hidden) {
-            let word = key.to_string();
-            let what = format!(
-                "{word} is a credential, told as `key 1`, `key 2` in the order of each file"
-            );
-            let mend = "verify one file at a time";
-            return Err(Problem::usage(what, mend).at(path.display().to_string()));
+    let Some(key) = hidden_key(limits, &sends.events) else {
+        return Ok(());
+    };
+    let what = format!("{key} is a credential, told as `key 1`, `key 2` in the order of each file");
+    let mend = "verify one file at a time";
+    Err(Problem::usage(what, mend).at(path.display().to_string()))
+}
+
+/// A key of which some values are hidden.
+pub(super) fn hidden_key(limits: &[Spec], sends: &[Event]) -> Option<KeyBy> {
+    let keys = keys_of(limits).into_iter().enumerate();
+    let hidden = |number: usize| {
+        move |event: &Event| {
+            let key = event.keys.get(number);
+            key.is_some_and(|key| key.starts_with("key "))
         }
-    }
-    Ok(())
+    };
+    keys.filter(|(_, key)| match key {
+        KeyBy::Host => false,
+        KeyBy::Header(_) | KeyBy::Field(_) => true,
+    })
+    .find(|(number, _)| sends.iter().any(hidden(*number)))
+    .map(|(_, key)| key)
 }
 
 /// A run that is over has a line for each job that is done, and has counted its sends: only those of jobs
@@ -202,15 +212,11 @@ fn whole(path: &std::path::Path, run: &Manifest, sends: &Sends) -> Result<(), Pr
     let Some(ended) = &run.ended else {
         return Ok(());
     };
-    let count = |name: &str| ended.counts.get(name).copied().unwrap_or(0);
-    let done: u64 = ["ok", "failed", "invalid", "skipped"]
-        .map(count)
-        .iter()
-        .sum();
+    let done = ended.done();
     let seen = sends.events.len() as u64;
     let what = if sends.results < done {
         format!("has {} results, the run has written {done}", sends.results)
-    } else if seen < ended.sends && count("cancelled") == 0 && run.earlier.is_empty() {
+    } else if seen < ended.sends && ended.count("cancelled") == 0 && run.earlier.is_empty() {
         format!("tells {seen} sends, the run has counted {}", ended.sends)
     } else {
         return Ok(());
@@ -245,25 +251,11 @@ fn prove(limits: &[Spec], slack: Duration, skew: Duration, events: &mut [Event])
         rounding: Duration::from_micros(1),
         ..Terms::default()
     };
-    let mut provers = vec![Prover::new(limits, terms)];
-    if !skew.is_zero() {
-        provers.push(Prover::new(limits, Terms { skew, ..terms }));
+    let mut proven = proof::prove(limits, terms, events);
+    if skew.is_zero() {
+        return proven;
     }
-    events.sort_by_key(|event| event.granted);
-    for event in &*events {
-        for prover in &mut provers {
-            prover.granted(event);
-        }
-    }
-    events.sort_by_key(|event| event.sent);
-    for event in &*events {
-        for prover in &mut provers {
-            prover.sent(event);
-        }
-    }
-    let mut found = provers.into_iter().map(Prover::close);
-    let mut proven = found.next().unwrap_or_default();
-    let worst = found.next().unwrap_or_default();
+    let worst = proof::prove(limits, Terms { skew, ..terms }, events);
     for (proved, worst) in proven.limits.iter_mut().zip(worst.limits) {
         if proved.verdict.is_kept() && !worst.verdict.is_kept() {
             let verdict = Verdict::IfClocksAgree;

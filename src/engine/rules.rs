@@ -1,5 +1,6 @@
 //! The rules of a run, as they are given. Floor 3: rules.
 
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -107,6 +108,24 @@ impl FromStr for Refund {
             "never" => Ok(Self::Never),
             _ => Err("write unused or never".to_owned()),
         }
+    }
+}
+
+impl fmt::Display for Refund {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Unused => "unused",
+            Self::Never => "never",
+        })
+    }
+}
+
+impl fmt::Display for Arrivals {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Closed => "closed",
+            Self::Once => "once",
+        })
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::metrics::condition::{Bound, Figure, Op, Statuses, parts};
 use crate::outcome::Status;
 
@@ -131,7 +133,7 @@ impl fmt::Display for StopIf {
 }
 
 /// Which rule has ended a run, and what it saw.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stopped {
     /// As the rule was written.
     pub rule: String,

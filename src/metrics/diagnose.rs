@@ -1,6 +1,7 @@
 //! Whose wait it was, in one sentence with one piece of advice. Floor 3: rules.
 
 use super::littles::{Cause, Crossover, Setup, Theory, plain};
+use super::waited::{Waited, waited, worst};
 use super::{Owner, Part, Share, Summary, shares};
 use crate::limit::{Counts, Kind};
 use crate::outcome::FailureKind;
@@ -35,12 +36,24 @@ impl Diagnosis {
     /// The diagnosis of a run.
     pub fn of(summary: &Summary, setup: &Setup, theory: &Theory) -> Self {
         let shares = shares::of(&summary.stretch, setup);
+        let (longest, is_untold) = match summary.stretch.part {
+            Part::Steady | Part::Whole => (None, false),
+            Part::Recorded => (
+                worst(&waited(summary, setup), summary, SOMETHING_BINDS),
+                summary.waits.is_empty(),
+            ),
+        };
         let seen = Seen {
             summary,
             setup,
             theory,
             shares: &shares,
-            binding: binding(summary, &shares),
+            binding: match &longest {
+                Some(longest) => longest.owner,
+                None => binding(summary, &shares).filter(|_| !is_untold),
+            },
+            longest,
+            is_untold,
         };
         let special = SPECIAL.iter().find_map(|case| case(&seen));
         let Cure { verdict, advice } = special.unwrap_or_else(|| seen.usual());
@@ -73,6 +86,10 @@ struct Seen<'a> {
     theory: &'a Theory,
     shares: &'a [Share],
     binding: Option<Owner>,
+    /// What the jobs waited for most, where only their results tell it.
+    longest: Option<Waited>,
+    /// No job says what it waited for.
+    is_untold: bool,
 }
 
 /// A cause in words, and what would change it.
@@ -82,7 +99,7 @@ struct Cure {
 }
 
 /// Runs of which the shares say nothing: the first that applies is the verdict.
-const SPECIAL: [fn(&Seen) -> Option<Cure>; 2] = [
+const SPECIAL: [fn(&Seen) -> Option<Cure>; 3] = [
     |seen| {
         let failures = &seen.summary.failures;
         let of = |kind| failures.get(&kind).copied().unwrap_or(0);
@@ -97,6 +114,12 @@ const SPECIAL: [fn(&Seen) -> Option<Cure>; 2] = [
     |seen| {
         (seen.summary.tries == 0).then(|| Cure {
             verdict: "nothing was sent".to_owned(),
+            advice: String::new(),
+        })
+    },
+    |seen| {
+        seen.is_untold.then(|| Cure {
+            verdict: "these results do not tell what held the jobs back".to_owned(),
             advice: String::new(),
         })
     },
@@ -140,7 +163,7 @@ const FINDINGS: [fn(&Seen) -> Option<String>; 9] = [
         ))
     },
     |seen| {
-        let count = seen.summary.unrepeated;
+        let count = seen.summary.unrepeated?;
         (count > 0).then(|| {
             format!(
                 "{} not repeated, as the server may have acted already: \
@@ -199,15 +222,33 @@ impl Seen<'_> {
     /// The verdict that follows from the shares, with the share of the owner that binds.
     fn usual(&self) -> Cure {
         let owner = self.binding.unwrap_or(Owner::Nothing);
+        if let Some(longest) = &self.longest {
+            return self.by_waits(longest);
+        }
         let mut cure = self.cure(owner);
         let share = self.shares.iter().find(|share| share.owner == owner);
         if let Some(share) = share {
             let part = match self.summary.stretch.part {
                 Part::Steady => "steady part",
-                Part::Whole => "run",
+                Part::Whole | Part::Recorded => "run",
             };
             cure.verdict = format!("{} ({} % of the {part})", cure.verdict, share.percent);
         }
+        cure
+    }
+
+    /// The verdict that follows from the waits of the jobs.
+    fn by_waits(&self, longest: &Waited) -> Cure {
+        let mut cure = match longest.owner {
+            Some(owner) => self.cure(owner),
+            None => Cure {
+                verdict: format!("{} held the jobs", longest.name),
+                advice: "give the limits by options, as to the run: --qps, --window, --tpm"
+                    .to_owned(),
+            },
+        };
+        let percent = longest.percent;
+        cure.verdict = format!("{} ({percent} % of what the jobs waited)", cure.verdict);
         cure
     }
 
@@ -505,7 +546,7 @@ mod tests {
             summary.statuses.extend([(200, 88), (429, 12)]);
             summary.failures.insert(FailureKind::Limit, 2);
             summary.failures.insert(FailureKind::QueueTimeout, 3);
-            summary.unrepeated = 1;
+            summary.unrepeated = Some(1);
             summary.retries = 12;
         })
         .findings;

@@ -44,6 +44,14 @@ impl Setup {
     }
 }
 
+impl Setup {
+    /// Whose a wait is that results tell by this name; `None` for a limit that is not among these.
+    pub fn owner_of(&self, wait: &str) -> Option<Owner> {
+        let limit = self.limits.iter().position(|limit| &*limit.name == wait);
+        limit.map(Owner::Limit).or_else(|| Owner::of(wait))
+    }
+}
+
 /// Options that stand for a bucket, what it counts, and the period that their number leaves unsaid.
 const OPTIONS: [(&str, Counts, &str); 4] = [
     ("qps", Counts::Requests, "/s"),

@@ -1,10 +1,12 @@
 //! What is counted while a run goes: add, and close to derive its figures. Floor 3: rules.
 
+mod again;
 mod busiest;
 pub mod condition;
 pub mod diagnose;
 mod latencies;
 pub mod littles;
+mod measure;
 mod owner;
 mod remaining;
 mod shares;
@@ -12,23 +14,27 @@ mod stretch;
 mod summary;
 mod tally;
 mod timeline;
+mod waited;
 
 use std::time::Duration;
 
+pub use again::{Found, Run, Runs, Told};
 pub use busiest::Busiest;
 pub use latencies::{LONGEST, Latencies};
+pub use measure::Measure;
 pub use owner::{HoldOn, Owner, Turn};
 pub use remaining::{Left, Pace};
 pub use shares::Share;
 use stretch::Totals;
 pub use stretch::{MeanUnits, Part, Stretch};
-pub use summary::{ByVerdict, Counts, Sends, Summary};
+pub use summary::{ByVerdict, Counts, Sends, Summary, Unrecorded};
 pub use tally::{Done, Tally};
 pub use timeline::{Cell, Timeline};
+pub use waited::{Waited, waited};
 
 use crate::job::Keys;
 use crate::outcome::{Outcome, Status, Try};
-use crate::proof::{Event as Sent, Proof};
+use crate::proof::Proof;
 use crate::units::Tick;
 
 /// A first send that is later than due by more than this is late. A busy machine alone stays below it.
@@ -61,7 +67,7 @@ pub struct Metrics {
     untried: u64,
     full_of: Option<String>,
     proof: Proof,
-    unrecorded: Vec<Sent>,
+    unrecorded: Vec<Unrecorded>,
 }
 
 impl Metrics {
@@ -93,10 +99,13 @@ impl Metrics {
         }
     }
 
-    /// A job will have no result: its tries that were sent stand in no line.
+    /// A job will have no result: its tries that have ended stand in no line.
     pub fn unrecorded(&mut self, tries: &[Try], keys: &Keys) {
-        let sent = tries.iter().filter_map(|made| Sent::of(made, keys));
-        self.unrecorded.extend(sent);
+        let each = tries.iter().map(|made| Unrecorded {
+            made: made.clone(),
+            keys: keys.clone(),
+        });
+        self.unrecorded.extend(each);
     }
 
     /// Lines so far.
@@ -319,16 +328,17 @@ impl Metrics {
         let tally = self.tally;
         Summary {
             counts: tally.counts,
+            begun: begun.at,
             elapsed: now.since(begun.at),
             stretch,
             sends: tally.sends,
             first_sends: tally.first_sends,
             peak_in_flight: self.peak_in_flight,
             tries: tally.tries,
-            cut_off: self.in_flight,
+            cut_off: Some(self.in_flight),
             retries: tally.retries,
-            pauses: tally.pauses,
-            unrepeated: tally.unrepeated,
+            pauses: Some(tally.pauses),
+            unrepeated: Some(tally.unrepeated),
             late: tally.late,
             statuses: tally.statuses,
             try_failures: tally.try_failures,
@@ -338,7 +348,7 @@ impl Metrics {
             waits: tally.waits,
             full_of: self.full_of,
             units: tally.units,
-            untold: tally.untold,
+            untold: Some(tally.untold),
             timeline: tally.timeline,
             proof: self.proof.close(),
             unrecorded: self.unrecorded,

@@ -82,6 +82,11 @@ impl Owner {
         }
     }
 
+    /// The one of this word; a limit has a name of its own.
+    pub fn of(word: &str) -> Option<Self> {
+        Self::FIXED.into_iter().find(|owner| owner.word() == word)
+    }
+
     pub(super) fn at(place: usize) -> Self {
         Self::FIXED
             .get(place)

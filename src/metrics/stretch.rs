@@ -1,6 +1,10 @@
 //! A part of a run: sums at its two ends, and the means between them. Floor 3: rules.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use super::SECONDS;
 use super::owner::Owner;
@@ -59,10 +63,12 @@ pub enum Part {
     Steady,
     /// All of it, as the steady part has under 20 replies or is under 1 s.
     Whole,
+    /// All that results tell, as nothing tells which part was steady, or whose time it was.
+    Recorded,
 }
 
 /// Mean units of a try, as they were charged in the end.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct MeanUnits {
     /// Input and output together.
     pub total: f64,
@@ -93,7 +99,9 @@ pub struct Stretch {
     pub from: Tick,
     /// Its end.
     pub to: Tick,
-    /// Whose time it was, largest first; adds up to the span.
+    /// What lies between and is no part of it: the time between two runs.
+    pub gaps: Duration,
+    /// Whose time it was, largest first; adds up to the span. Of runs beside each other the times of all.
     pub shares: Vec<(Owner, Duration)>,
     /// L: mean tries in flight.
     pub in_flight: f64,
@@ -112,7 +120,52 @@ pub struct Stretch {
 impl Stretch {
     /// Its length.
     pub fn span(&self) -> Duration {
-        self.to.since(self.from)
+        self.to.since(self.from).saturating_sub(self.gaps)
+    }
+
+    /// Several that do not overlap, in their order, as one; `None` if there is none.
+    pub(super) fn joined(parts: &[Self]) -> Option<Self> {
+        let (first, rest) = parts.split_first()?;
+        let mut joined = first.clone();
+        for part in rest {
+            joined.join(part);
+        }
+        Some(joined)
+    }
+
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "means are shown with three digits"
+    )]
+    fn join(&mut self, next: &Self) {
+        let (spans, counts) = (
+            (self.span().as_secs_f64(), next.span().as_secs_f64()),
+            (self.ended as f64, next.ended as f64),
+        );
+        let mean = |(own, other): (f64, f64), weights: (f64, f64)| {
+            let sum = weights.0 + weights.1;
+            per(own * weights.0 + other * weights.1, sum)
+        };
+        self.in_flight = mean((self.in_flight, next.in_flight), spans);
+        self.rate = mean((self.rate, next.rate), spans);
+        self.units = MeanUnits {
+            total: mean((self.units.total, next.units.total), counts),
+            input: mean((self.units.input, next.units.input), counts),
+            output: mean((self.units.output, next.units.output), counts),
+        };
+        let ended = self.ended + next.ended;
+        let flight = |part: &Self| {
+            part.mean
+                .map(|mean| mean.as_nanos() * u128::from(part.ended))
+        };
+        let flight = flight(self).unwrap_or(0) + flight(next).unwrap_or(0);
+        self.mean = flight.checked_div(ended.into()).map(duration);
+        self.ended = ended;
+        self.gaps += next.gaps + next.from.since(self.to);
+        self.to = self.to.max(next.to);
+        self.part = self.part.with(next.part);
+        self.per_second.extend_from_slice(&next.per_second);
+        self.shares = summed(self.shares.iter().chain(&next.shares));
     }
 
     #[expect(
@@ -128,22 +181,22 @@ impl Stretch {
             .map(|place| (Owner::at(place), Duration::from_nanos(share(place))))
             .filter(|(_, span)| !span.is_zero())
             .collect();
-        shares.sort_by_key(|&(owner, span)| (std::cmp::Reverse(span), owner));
+        largest_first(&mut shares);
         let whole_seconds = usize::try_from(span.as_secs()).unwrap_or(usize::MAX);
         let whole_seconds = whole_seconds.min(SECONDS);
         let mut per_second: Vec<u32> = per_second.iter().copied().take(whole_seconds).collect();
         per_second.resize(whole_seconds, 0);
-        let per = |sum: f64, count: f64| if count > 0.0 { sum / count } else { 0.0 };
         let mean = (to.flight - from.flight).checked_div(u128::from(ended));
         Self {
             part,
             from: from.at,
             to: to.at,
+            gaps: Duration::ZERO,
             shares,
             in_flight: per((to.in_flight - from.in_flight) as f64 / 1e9, seconds),
             ended,
             rate: per(ended as f64, seconds),
-            mean: mean.map(|mean| Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX))),
+            mean: mean.map(duration),
             units: {
                 let mean = |to: Spent, from: Spent| per((to.used - from.used) as f64, ended as f64);
                 MeanUnits {
@@ -155,4 +208,41 @@ impl Stretch {
             per_second,
         }
     }
+}
+
+impl Part {
+    /// What both together are.
+    fn with(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Steady, Self::Steady) => Self::Steady,
+            (Self::Recorded, _) | (_, Self::Recorded) => Self::Recorded,
+            (Self::Whole, _) | (_, Self::Whole) => Self::Whole,
+        }
+    }
+}
+
+/// The times of each owner added up, largest first.
+pub(super) fn summed<'a>(
+    shares: impl IntoIterator<Item = &'a (Owner, Duration)>,
+) -> Vec<(Owner, Duration)> {
+    let mut sums: BTreeMap<Owner, Duration> = BTreeMap::new();
+    for (owner, span) in shares {
+        *sums.entry(*owner).or_default() += *span;
+    }
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    largest_first(&mut sums);
+    sums
+}
+
+fn largest_first(shares: &mut [(Owner, Duration)]) {
+    shares.sort_by_key(|&(owner, span)| (Reverse(span), owner));
+}
+
+/// Zero of nothing.
+pub(super) fn per(sum: f64, count: f64) -> f64 {
+    if count > 0.0 { sum / count } else { 0.0 }
+}
+
+pub(super) fn duration(nanos: u128) -> Duration {
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }

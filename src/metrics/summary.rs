@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Latencies, Stretch, Timeline};
-use crate::outcome::{FailureKind, UnitsSpent};
-use crate::proof::{Event, Proven};
+use crate::job::Keys;
+use crate::outcome::{FailureKind, Try, UnitsSpent};
+use crate::proof::Proven;
 use crate::units::Tick;
 
 /// The figures of a run.
@@ -14,7 +15,9 @@ use crate::units::Tick;
 pub struct Summary {
     /// Lines of input.
     pub counts: Counts,
-    /// From the first grant to the end.
+    /// The first grant.
+    pub begun: Tick,
+    /// From then to the end; of several runs the time in which at least one of them ran.
     pub elapsed: Duration,
     /// The part of the run that the theory is set beside.
     pub stretch: Stretch,
@@ -26,14 +29,15 @@ pub struct Summary {
     pub peak_in_flight: u64,
     /// Tries granted.
     pub tries: u64,
-    /// Tries that were granted and had not ended when the run did: they may have been sent.
-    pub cut_off: u64,
+    /// Tries that were granted and had not ended when the run did: they may have been sent. Here and below:
+    /// `None` where nothing tells it.
+    pub cut_off: Option<u64>,
     /// Tries after the first of a job.
     pub retries: u64,
     /// Pauses that a server asked for.
-    pub pauses: u64,
+    pub pauses: Option<u64>,
     /// Failed tries that were not repeated as the server may have acted on them.
-    pub unrepeated: u64,
+    pub unrepeated: Option<u64>,
     /// Jobs whose first send was late by more than [`LATE`](super::LATE).
     pub late: u64,
     /// Answers by status, over all tries.
@@ -53,13 +57,22 @@ pub struct Summary {
     /// What all tries reserved and used, where a limit counts units.
     pub units: UnitsSpent,
     /// Answers that did not say what they used, where a limit counts units.
-    pub untold: u64,
+    pub untold: Option<u64>,
     /// What happened when.
     pub timeline: Timeline,
     /// Whether the limits were kept; empty without limits.
     pub proof: Proven,
-    /// Sends of jobs that have no result. At most those of the jobs that were held.
-    pub unrecorded: Vec<Event>,
+    /// Tries of jobs that have no result. At most those of the jobs that were held.
+    pub unrecorded: Vec<Unrecorded>,
+}
+
+/// A try that has ended and stands in no line: its job has no result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unrecorded {
+    /// The try.
+    pub made: Try,
+    /// The values of the keys of the limits.
+    pub keys: Keys,
 }
 
 /// Lines of input by what became of them. `read = ok + failed + invalid + skipped + cancelled`, always.

@@ -16,6 +16,6 @@ mod track;
 pub use event::{Event, Mark};
 pub use order::Proof;
 pub use proved::{Grants, Minute, Most, Proved, Proven, Verdict};
-pub use prover::Prover;
+pub use prover::{Prover, prove};
 pub use span::most_at_once;
 pub use terms::Terms;

@@ -18,6 +18,20 @@ pub struct Prover {
     minute: Option<(Span, Span, Minute)>,
 }
 
+/// What events that are all there prove, in whatever order they come: they are put in order.
+pub fn prove(limits: &[Spec], terms: Terms, events: &mut [Event]) -> Proven {
+    let mut prover = Prover::new(limits, terms);
+    events.sort_unstable_by_key(|event| (event.granted, event.source));
+    for event in &*events {
+        prover.granted(event);
+    }
+    events.sort_unstable_by_key(|event| (event.sent, event.source));
+    for event in &*events {
+        prover.sent(event);
+    }
+    prover.close()
+}
+
 impl Prover {
     /// Nothing seen yet.
     pub fn new(limits: &[Spec], terms: Terms) -> Self {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::table::QUANTILES;
-use super::{Report, proof};
+use super::{Report, Standing, proof, sources};
 use crate::engine::{End, Signal};
 use crate::metrics::littles::Cause;
 use crate::metrics::{ByVerdict, Latencies, Owner, Part};
@@ -15,21 +15,36 @@ use crate::units::{Tick, millis, whole_micros};
 
 /// The report as one object. Times are in milliseconds, rates per second; what is not known, and what
 /// is no number, is `null`. `fixtures/report.schema.json` says what each key means.
+///
+/// A report that is read from results has them in `results`.
 pub fn json(report: &Report) -> Value {
+    let mut value = figures(report);
+    if let (Some(sources), Some(object)) = (&report.sources, value.as_object_mut()) {
+        object.insert("results".to_owned(), sources::json(sources));
+    }
+    value
+}
+
+fn figures(report: &Report) -> Value {
     let summary = &report.summary;
     let counts = &summary.counts;
     let diagnosis = &report.diagnosis;
     json!({
         "counts": {
-            "read": counts.read,
+            "read": report.is_over().then_some(counts.read),
             "ok": counts.ok,
             "failed": counts.failed,
             "invalid": counts.invalid,
             "skipped": counts.skipped,
-            "cancelled": counts.cancelled,
+            "cancelled": report.is_over().then_some(counts.cancelled),
             "done_before": counts.done_before,
         },
-        "ended": ended(&report.facts.end),
+        "ended": match &report.facts.end {
+            Standing::Over(end) => Some(ended(end)),
+            Standing::Running => Some("running"),
+            Standing::CutOff => Some("cut_off"),
+            Standing::Untold => None,
+        },
         "stopped_by": stopped_by(&report.facts.end),
         "conditions": conditions(report),
         "elapsed_ms": millis(summary.elapsed),
@@ -128,6 +143,7 @@ fn little(report: &Report) -> Value {
     let part = match stretch.part {
         Part::Steady => "steady",
         Part::Whole => "whole",
+        Part::Recorded => "recorded",
     };
     json!({
         "part": part,
@@ -150,10 +166,14 @@ fn held_back(report: &Report) -> Vec<Value> {
         .collect()
 }
 
-/// What tries reserved and used; null where no limit counts units.
+/// What tries reserved and used; null where no limit counts units. Input and output are null where nothing
+/// tells them apart.
 fn tokens(report: &Report) -> Option<Value> {
     let units = report.summary.units;
-    let told = |spent: Spent| json!({ "reserved": spent.reserved, "used": spent.used });
+    let parts = [units.input, units.output];
+    let apart = units.total == Spent::default() || parts != [Spent::default(); 2];
+    let told =
+        |spent: Spent| apart.then(|| json!({ "reserved": spent.reserved, "used": spent.used }));
     let mut limits = report.setup.limits.iter();
     limits.any(|limit| limit.counts.is_units()).then(|| {
         json!({
@@ -219,10 +239,12 @@ pub(crate) fn ended(end: &End) -> &'static str {
 }
 
 /// The rule that ended the run before its time, and what it saw; `null` if none did.
-fn stopped_by(end: &End) -> Option<Value> {
+fn stopped_by(end: &Standing) -> Option<Value> {
     match end {
-        End::Stopped(stopped) => Some(json!({ "rule": stopped.rule, "told": stopped.told })),
-        End::Finished | End::InputLost(_) | End::SinkLost(_) | End::Signalled(_) => None,
+        Standing::Over(End::Stopped(stopped)) => {
+            Some(json!({ "rule": stopped.rule, "told": stopped.told }))
+        }
+        Standing::Over(_) | Standing::Running | Standing::CutOff | Standing::Untold => None,
     }
 }
 

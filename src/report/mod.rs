@@ -12,6 +12,7 @@ mod page;
 mod proof;
 #[cfg(test)]
 mod samples;
+mod sources;
 mod table;
 pub mod text;
 mod throughput;
@@ -22,13 +23,14 @@ mod widths;
 pub use bars::Glyphs;
 pub use fold::{folded, hung, tied, untied};
 pub use page::{Look, Paint};
+pub use sources::{Source, Sources};
 
 use crate::engine::{Arrivals, End, Refund};
 use crate::limit::{Leaves, Spec};
 use crate::metrics::condition::{Condition, Judged};
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::{Ceiling, Setup, Theory};
-use crate::metrics::{Owner, Summary};
+use crate::metrics::{Owner, Part, Summary, waited};
 
 /// Everything that a report can tell.
 #[derive(Debug)]
@@ -45,6 +47,8 @@ pub struct Report {
     pub conditions: Vec<Judged>,
     /// What the figures do not hold.
     pub facts: Facts,
+    /// The results that it was read from; `None` of a run that has just ended.
+    pub sources: Option<Sources>,
 }
 
 /// The circumstances of a run.
@@ -52,18 +56,31 @@ pub struct Report {
 pub struct Facts {
     /// The names of the inputs, in order.
     pub inputs: Vec<String>,
-    /// The seed of the jitter: the same one gives the same rests.
-    pub seed: u64,
+    /// The seed of the jitter: the same one gives the same rests. Here and below: `None` if nothing tells.
+    pub seed: Option<u64>,
     /// What carried the requests.
-    pub transport: String,
+    pub transport: Option<String>,
     /// When jobs were due.
     pub arrivals: Arrivals,
     /// What became of units that were not used.
     pub refund: Refund,
-    /// Why the run was over.
-    pub end: End,
+    /// Whether the run is over, and why.
+    pub end: Standing,
     /// When it counts as failed.
     pub fail_if: Vec<Condition>,
+}
+
+/// How a run stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It is over.
+    Over(End),
+    /// Its results are still being written.
+    Running,
+    /// It was killed.
+    CutOff,
+    /// Nothing tells.
+    Untold,
 }
 
 impl Report {
@@ -81,6 +98,16 @@ impl Report {
             diagnosis,
             conditions,
             facts,
+            sources: None,
+        }
+    }
+
+    /// The same, read from these results.
+    #[must_use]
+    pub fn from(self, sources: Sources) -> Self {
+        Self {
+            sources: Some(sources),
+            ..self
         }
     }
 
@@ -107,11 +134,26 @@ impl Report {
             | Owner::Sink
             | Owner::Client => true,
         };
-        let owners = self.summary.stretch.shares.iter().map(|(owner, _)| *owner);
+        let shares = self.summary.stretch.shares.iter().map(|(owner, _)| *owner);
+        let owners: Vec<Owner> = match self.summary.stretch.part {
+            Part::Steady | Part::Whole => shares.collect(),
+            Part::Recorded => {
+                let waited = waited(&self.summary, &self.setup).into_iter();
+                waited.filter_map(|wait| wait.owner).collect()
+            }
+        };
         owners
             .into_iter()
             .find(|owner| delays(*owner))
             .filter(|_| self.summary.late > 0)
+    }
+
+    /// Whether all that was read is known: the run is over and has told it.
+    fn is_over(&self) -> bool {
+        match self.facts.end {
+            Standing::Over(_) => true,
+            Standing::Running | Standing::CutOff | Standing::Untold => false,
+        }
     }
 
     /// Whether any server answered anything: without an answer there is no rate to set beside a theory.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::{Facts, Report};
+use super::{Facts, Report, Standing};
 use crate::engine::{Arrivals, End, Refund, Signal};
 use crate::error::{Exit, Problem};
 use crate::job::{BadLine, JobHash, Keys, Place};
@@ -44,11 +44,11 @@ pub(super) fn setup(slots: u64, limits: &[(&str, &str)]) -> Setup {
 pub(super) fn facts() -> Facts {
     Facts {
         inputs: vec!["jobs.jsonl".to_owned()],
-        seed: 42,
-        transport: "reqwest".to_owned(),
+        seed: Some(42),
+        transport: Some("reqwest".to_owned()),
         arrivals: Arrivals::Closed,
         refund: Refund::Unused,
-        end: End::Finished,
+        end: Standing::Over(End::Finished),
         fail_if: Vec::new(),
     }
 }
@@ -159,7 +159,7 @@ pub(super) fn fullest() -> Report {
     let statuses = (100..1000).map(|status| (status, 1_234_567));
     summary.statuses.extend(statuses);
     summary.waits.insert(HOSTILE.into(), LONGEST);
-    (summary.unrepeated, summary.retries, summary.untold) = (7, 2000, 3);
+    (summary.unrepeated, summary.retries, summary.untold) = (Some(7), 2000, Some(3));
     (summary.counts.cancelled, summary.counts.done_before) = (1_234_567_890, 12);
     summary.counts.read += 1_234_567_890;
     let owners = (0..5).map(Owner::Limit).chain([
@@ -191,7 +191,8 @@ pub(super) fn fullest() -> Report {
     let mut facts = facts();
     facts.inputs = vec![format!("a/long/path/to/{HOSTILE}.jsonl"); 9];
     let lost = "results cannot be written: No space left on device (os error 28)";
-    facts.end = End::SinkLost(Problem::new(Exit::Unwritten, lost, "make room"));
+    let lost = Problem::new(Exit::Unwritten, lost, "make room");
+    facts.end = Standing::Over(End::SinkLost(lost));
     Report::new(summary, setup, facts)
 }
 
@@ -205,11 +206,11 @@ pub(super) fn all() -> Vec<(&'static str, Report)> {
     let second = Duration::from_secs(1);
     let ok = |_| Some(200);
     let mut interrupted = held_by_qps();
-    interrupted.facts.end = End::Signalled(Signal::Interrupt);
+    interrupted.facts.end = Standing::Over(End::Signalled(Signal::Interrupt));
     (
         interrupted.summary.counts.cancelled,
         interrupted.summary.cut_off,
-    ) = (40, 3);
+    ) = (40, Some(3));
     interrupted.summary.counts.read += 40;
     let mut resumed = held_by_qps();
     (

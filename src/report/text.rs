@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use super::page::{Look, Page, Tone};
-use super::{Report, proof};
+use super::{Report, Standing, proof};
 use crate::engine::{End, Refund, Signal};
 use crate::error::Exit;
 use crate::limit::Counts;
-use crate::metrics::{ByVerdict, LATE, Owner, Part};
+use crate::metrics::{ByVerdict, LATE, Owner, Part, waited};
 use crate::outcome::{FailureKind, Spent};
 use crate::units::{show_span, three_digits};
 
@@ -55,15 +55,16 @@ impl Page {
     fn verdict(&mut self, report: &Report) {
         let (summary, counts) = (&report.summary, &report.summary.counts);
         self.section("VERDICT", &report.diagnosis.verdict, Tone::Calm);
+        let known = |count: u64| self.count(report.is_over().then_some(count));
         let jobs = format!(
             "read\u{a0}{} =\u{a0}ok\u{a0}{} +\u{a0}failed\u{a0}{} +\u{a0}invalid\u{a0}{} \
              +\u{a0}skipped\u{a0}{} +\u{a0}cancelled\u{a0}{}   in {}",
-            counts.read,
+            known(counts.read),
             counts.ok,
             counts.failed,
             counts.invalid,
             counts.skipped,
-            counts.cancelled,
+            known(counts.cancelled),
             show_span(summary.elapsed)
         );
         self.section("JOBS", &jobs, Tone::Calm);
@@ -88,6 +89,7 @@ impl Page {
             self.section("ENDED", &text, Tone::Alarm);
         }
         self.conditions(report);
+        self.sources(report);
         self.gap();
     }
 
@@ -142,13 +144,51 @@ impl Page {
             let _ = write!(text, " of {slots}");
         }
         self.section("LITTLE", &text, Tone::Calm);
-        if stretch.part == Part::Whole && stretch.ended > 0 {
-            let text = "whole run used: under 20 replies or 1 s of steady part";
-            self.section("", text, Tone::Calm);
+        let why = match stretch.part {
+            Part::Steady => return,
+            Part::Whole => "whole run used: under 20 replies or 1 s of steady part",
+            Part::Recorded => "whole run used: nothing tells its steady part",
+        };
+        if stretch.ended > 0 {
+            self.section("", why, Tone::Calm);
         }
     }
 
+    /// A count, or what stands for one that nothing tells.
+    fn count(&self, count: Option<u64>) -> String {
+        count.map_or_else(
+            || self.glyphs().dash().to_owned(),
+            |count| count.to_string(),
+        )
+    }
+
+    /// What jobs waited for, where nothing tells whose time it was.
+    fn waited(&mut self, report: &Report) {
+        let waited = waited(&report.summary, &report.setup);
+        let each = waited.iter().map(|wait| {
+            let span = show_span(wait.span);
+            format!("{span} for {} ({} %)", wait.name, wait.percent)
+        });
+        let each = each.collect::<Vec<_>>().join(", ");
+        let text = if waited.is_empty() {
+            self.glyphs().dash().to_owned()
+        } else {
+            format!("the jobs together waited {each}")
+        };
+        self.section("HELD BACK", &text, Tone::Calm);
+    }
+
     fn held_back(&mut self, report: &Report) {
+        match report.summary.stretch.part {
+            Part::Steady | Part::Whole => self.shares(report),
+            Part::Recorded => self.waited(report),
+        }
+        let (advice, dash) = (&report.diagnosis.advice, self.glyphs().dash());
+        let advice = if advice.is_empty() { dash } else { advice };
+        self.section("ADVICE", advice, Tone::Calm);
+    }
+
+    fn shares(&mut self, report: &Report) {
         let dash = self.glyphs().dash();
         let (shares, span) = (&report.diagnosis.shares, report.summary.stretch.span());
         let mut held: Vec<String> = shares
@@ -180,12 +220,6 @@ impl Page {
             )
         };
         self.section("HELD BACK", &text, Tone::Calm);
-        let advice = &report.diagnosis.advice;
-        self.section(
-            "ADVICE",
-            if advice.is_empty() { dash } else { advice },
-            Tone::Calm,
-        );
     }
 
     fn notes(&mut self, report: &Report, most: usize) {
@@ -242,7 +276,9 @@ impl Page {
         self.gap();
         let mut text = format!(
             "tries {}, retries {}, pauses asked {}",
-            summary.tries, summary.retries, summary.pauses
+            summary.tries,
+            summary.retries,
+            self.count(summary.pauses)
         );
         if !summary.try_failures.is_empty() {
             let kinds = joined(&summary.try_failures, ", ");
@@ -274,9 +310,8 @@ impl Page {
             return;
         }
         let mut text = spent(units.total, refund);
-        if summary.untold > 0 {
+        if let Some(untold) = summary.untold.filter(|&untold| untold > 0) {
             let answers: u64 = summary.statuses.values().sum();
-            let untold = summary.untold;
             let _ = write!(text, "; {untold} of {answers} answers told no usage");
         }
         self.section("TOKENS", &text, Tone::Calm);
@@ -294,7 +329,12 @@ impl Page {
 
     fn circumstances(&mut self, report: &Report) {
         let facts = &report.facts;
-        let mut text = format!("seed {}, transport {}, input ", facts.seed, facts.transport);
+        let dash = self.glyphs().dash();
+        let mut text = format!(
+            "seed {}, transport {}, input ",
+            self.count(facts.seed),
+            facts.transport.as_deref().unwrap_or(dash),
+        );
         match &*facts.inputs {
             [first, _, _, more @ ..] if !more.is_empty() => {
                 let _ = write!(
@@ -303,6 +343,7 @@ impl Page {
                     facts.inputs.len() - 1
                 );
             }
+            [] => text.push_str(dash),
             few => text.push_str(&few.join(" ")),
         }
         self.section("RUN", &text, Tone::Calm);
@@ -342,7 +383,15 @@ impl Page {
     }
 }
 
-pub(super) fn ended(end: &End) -> Option<String> {
+pub(super) fn ended(end: &Standing) -> Option<String> {
+    let end = match end {
+        Standing::Over(end) => end,
+        Standing::Running => {
+            return Some("not yet: its results are still being written".to_owned());
+        }
+        Standing::CutOff => return Some("it was killed: what it has done until then".to_owned()),
+        Standing::Untold => return None,
+    };
     Some(match end {
         End::Finished => return None,
         End::InputLost(problem) => format!("reading broke: {}", one_line(&problem.to_string())),
@@ -522,7 +571,7 @@ mod tests {
             .statuses
             .extend((500..530).map(|status| (status, 1_234_567)));
         summary.failures.insert(FailureKind::Limit, 3);
-        (summary.unrepeated, summary.retries) = (7, 2000);
+        (summary.unrepeated, summary.retries) = (Some(7), 2000);
         summary.counts.cancelled = 1_234_567_890;
         let kinds = [FailureKind::Dns, FailureKind::Tls, FailureKind::Reset];
         summary.failures.extend(kinds.map(|kind| (kind, 1_234_567)));
@@ -541,11 +590,11 @@ mod tests {
         setup.limits.push("tokens 1M/s name=tps".parse().unwrap());
         let mut facts = samples::facts();
         facts.inputs = vec!["a/rather/long/path/to/a/file/of/jobs\x1b[1m.jsonl".to_owned(); 9];
-        facts.end = End::SinkLost(crate::error::Problem::new(
+        facts.end = Standing::Over(End::SinkLost(crate::error::Problem::new(
             crate::error::Exit::Unwritten,
             "results cannot be written: No space left on device (os error 28) ".repeat(2),
             "make room, and run again",
-        ));
+        )));
         facts.fail_if = [
             "p99.9>500ms",
             "due_p99.9>2h",

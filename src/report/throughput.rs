@@ -1,6 +1,7 @@
 //! The part of the text that sets observed throughput beside its ceilings. Floor 4: doors.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use super::Report;
 use super::bars::{Mark, histogram};
@@ -14,6 +15,8 @@ use crate::units::{Cost, show_span, three_digits};
 /// Where the sentence on the histogram begins, and where its axis does.
 const UNDER: usize = 2;
 const AXIS: usize = 4;
+/// Above this nobody counts seconds; see [`Measure`](crate::metrics::Measure).
+const MONTH: Duration = Duration::from_secs(30 * 86_400);
 
 impl Page {
     pub(super) fn throughput(&mut self, report: &Report) {
@@ -65,15 +68,23 @@ impl Page {
             return;
         }
         if stretch.per_second.len() < 2 {
+            let why = if span < MONTH {
+                "under 2 whole seconds"
+            } else {
+                "too many seconds"
+            };
             let text = format!(
-                "no histogram of answers per second: under 2 whole seconds ({})",
+                "no histogram of answers per second: {why} ({})",
                 show_span(span)
             );
             self.under(&text);
             return;
         }
         let part = match stretch.part {
-            Part::Whole => "of the run".to_owned(),
+            Part::Whole | Part::Recorded => "of the run".to_owned(),
+            Part::Steady if !stretch.gaps.is_zero() => {
+                format!("of {:.1} steady s of several runs", span.as_secs_f64())
+            }
             Part::Steady => {
                 let before = stretch.from.since(summary.sends.first);
                 let after = summary.elapsed.saturating_sub(before + span);

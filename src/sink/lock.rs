@@ -33,7 +33,7 @@ pub fn lock(path: &Path, file: &File) -> Result<(), Problem> {
 }
 
 /// The number of the process that holds the lock, where the system tells it: see `/proc/locks` in proc(5).
-fn holder(file: &File) -> Option<u32> {
+pub fn holder(file: &File) -> Option<u32> {
     let there = file.metadata().ok()?;
     let (device, inode) = (there.dev(), there.ino());
     let place = format!("{:02x}:{:02x}:{inode}", major(device), minor(device));

@@ -20,7 +20,7 @@ use crate::error::{Exit, Problem};
 use crate::outcome::Outcome;
 use crate::units::parse_duration;
 pub use line::{Form, Inputs, Keep, Tell};
-pub use lock::lock;
+pub use lock::{holder, lock};
 pub use writer::SIGN_OF_LIFE;
 use writer::Writer;
 

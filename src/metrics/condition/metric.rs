@@ -282,7 +282,7 @@ impl Named {
                 count: summary.retries,
                 of: Some(summary.tries),
             },
-            Self::Pauses => count(summary.pauses),
+            Self::Pauses => count(summary.pauses.ok_or("nothing tells the pauses")?),
             Self::Rate => Figure::Rate(summary.sends.rate().ok_or("it takes two sends")?),
             Self::Throughput => {
                 let stretch = &summary.stretch;

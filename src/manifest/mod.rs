@@ -2,22 +2,22 @@
 //!
 //! No header, body or key is ever in it.
 
-use std::collections::BTreeMap;
+mod ended;
+mod owners;
+mod unrecorded;
+
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+pub use ended::{Ended, Figures, Stretch};
+pub use owners::Owners;
 use serde::{Deserialize, Serialize};
+pub use unrecorded::Unrecorded;
 
 use crate::error::{Exit, Problem, to_write};
 use crate::file::{self, path_with};
 use crate::limit::{KeyBy, Spec, keys_of};
-use crate::metrics::Part;
-use crate::outcome::UnitsSpent;
-use crate::proof::Event;
-use crate::report::Report;
-use crate::report::json::ended;
-use crate::units::{Tick, millis};
 
 /// Of a run: its rules from the start on, its figures when it is over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +42,15 @@ pub struct Manifest {
     /// What else jobs were given; `None` if nothing tells.
     #[serde(default)]
     pub given: Option<Given>,
+    /// What carried the requests; here and below `None` if nothing tells.
+    #[serde(default)]
+    pub transport: Option<String>,
+    /// When jobs were due, as `--arrivals` says it.
+    #[serde(default)]
+    pub arrivals: Option<String>,
+    /// What became of units that were not used, as `--refund` says it.
+    #[serde(default)]
+    pub refund: Option<String>,
     /// Of the jitter.
     pub seed: u64,
     /// The name of the machine.
@@ -53,10 +62,13 @@ pub struct Manifest {
     /// The runs that this one has gone on from, the first first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Before>,
+    /// Whose the time was, over all of these runs that have ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owners: Option<Owners>,
 }
 
 /// A run whose results another has gone on from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Before {
     /// Its rate limits.
     pub limits: Vec<Limit>,
@@ -70,6 +82,9 @@ pub struct Before {
     pub sends: Option<u64>,
     /// The most tries that may have been sent and are in no line; `None` if nobody knows.
     pub cut_off: Option<u64>,
+    /// What its results do not tell; `None` if it was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figures: Option<Figures>,
     /// Tries that were sent and have ended, of jobs that had no result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unrecorded: Vec<Unrecorded>,
@@ -112,88 +127,6 @@ pub enum Withheld {
     /// As credentials are shown.
     #[serde(rename = "***")]
     Value,
-}
-
-/// The figures of a run that is over.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ended {
-    /// How: `finished`, `interrupted`, ….
-    pub how: String,
-    /// The part that means and shares are taken over.
-    pub part: Stretch,
-    /// Whose time that part was, in milliseconds.
-    pub held_back_ms: BTreeMap<String, f64>,
-    /// What jobs waited for, summed, in milliseconds.
-    pub waits_ms: BTreeMap<String, f64>,
-    /// Lines by what became of them.
-    pub counts: BTreeMap<String, u64>,
-    /// Tries that were granted.
-    pub tries: u64,
-    /// Tries that were sent and have ended.
-    pub sends: u64,
-    /// Tries that had not ended: they may have been sent.
-    #[serde(default)]
-    pub cut_off: u64,
-    /// Tries that were sent and have ended, of jobs that have no result.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unrecorded: Vec<Unrecorded>,
-}
-
-/// A try that was sent and stands in no result. Moments in microseconds since the Unix epoch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unrecorded {
-    granted_us: u64,
-    sent_us: u64,
-    answered_us: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    tokens: Option<UnitsSpent>,
-    /// The values of the keys of the limits, in the order of the run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    keys: Vec<String>,
-}
-
-impl Unrecorded {
-    /// The start of the run is given likewise.
-    fn of(event: &Event, started_us: u64) -> Self {
-        let us = |at: Tick| started_us + at.0 / 1_000;
-        Self {
-            granted_us: us(event.granted),
-            sent_us: us(event.sent),
-            answered_us: us(event.answered),
-            tokens: event.units.as_deref().copied(),
-            keys: event.keys.iter().map(ToString::to_string).collect(),
-        }
-    }
-
-    /// As a proof sees it, with moments since the Unix epoch.
-    pub fn event(&self) -> Event {
-        let at = |us: u64| Tick(us.saturating_mul(1_000));
-        Event {
-            granted: at(self.granted_us),
-            sent: at(self.sent_us),
-            answered: at(self.answered_us),
-            units: self.tokens.map(Box::new),
-            keys: self.keys.iter().map(|key| key.as_str().into()).collect(),
-            source: 0,
-        }
-    }
-}
-
-/// A part of a run, from its start on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Stretch {
-    /// `steady` or `whole`.
-    pub which: String,
-    /// Its beginning, in milliseconds since the start.
-    pub from_ms: f64,
-    /// Its end, likewise.
-    pub to_ms: f64,
-    /// Mean tries in flight.
-    pub in_flight: f64,
-    /// Tries ended per second.
-    pub rate_per_s: f64,
-    /// Their mean time in flight.
-    pub mean_ms: Option<f64>,
 }
 
 /// Where the manifest of these results stands.
@@ -259,6 +192,7 @@ impl Manifest {
             last_us,
             sends: self.ended.as_ref().map(|ended| ended.sends),
             cut_off: self.own_cut_off(),
+            figures: self.ended.as_ref().and_then(|ended| ended.figures.clone()),
             unrecorded: self
                 .ended
                 .as_ref()
@@ -289,9 +223,9 @@ impl Manifest {
         ended.map_or(self.concurrency, |ended| Some(ended.cut_off))
     }
 
-    /// What all its runs have sent and no line tells of, as far as it is known. `keys` are those that it is
-    /// asked for: where a run had others it is left out.
-    pub fn unrecorded(&self, keys: &[KeyBy]) -> Vec<Event> {
+    /// The tries of all its runs that have ended and that no line tells of, as far as they are known. `keys`
+    /// are those that it is asked for: where a run had others it is left out.
+    pub fn unrecorded(&self, keys: &[KeyBy]) -> impl Iterator<Item = &Unrecorded> {
         let own = self
             .ended
             .iter()
@@ -302,10 +236,15 @@ impl Manifest {
             .map(|run| (&run.limits, &run.unrecorded));
         let told = earlier
             .chain(own)
-            .filter(|(limits, _)| specs(limits).is_ok_and(|specs| keys_of(&specs) == keys));
+            .filter(move |(limits, _)| specs(limits).is_ok_and(|specs| keys_of(&specs) == keys));
         told.flat_map(|(_, sent)| sent)
-            .map(Unrecorded::event)
-            .collect()
+    }
+
+    /// The same, whatever the keys were.
+    pub fn all_unrecorded(&self) -> impl Iterator<Item = &Unrecorded> {
+        let own = self.ended.iter().flat_map(|ended| &ended.unrecorded);
+        let earlier = self.earlier.iter().flat_map(|run| &run.unrecorded);
+        earlier.chain(own)
     }
 
     /// The slots that none of its runs exceeded; `None` if one had no limit.
@@ -333,6 +272,13 @@ impl Manifest {
             let mend = format!("{}, or name another file with -o", to_write(&why));
             Problem::new(Exit::Unwritten, what, mend)
         })
+    }
+}
+
+impl Before {
+    /// Its limits, as they were in force.
+    pub fn specs(&self) -> Result<Vec<Spec>, String> {
+        specs(&self.limits)
     }
 }
 
@@ -371,56 +317,6 @@ impl Input {
     }
 }
 
-impl Ended {
-    /// The figures of a report; the start of the run in microseconds since the Unix epoch.
-    pub fn of(report: &Report, started_us: u64) -> Self {
-        let (summary, stretch) = (&report.summary, &report.summary.stretch);
-        let counts = &summary.counts;
-        let counted = [
-            ("read", counts.read),
-            ("ok", counts.ok),
-            ("failed", counts.failed),
-            ("invalid", counts.invalid),
-            ("skipped", counts.skipped),
-            ("cancelled", counts.cancelled),
-            ("done_before", counts.done_before),
-        ];
-        let since_start = |at: Tick| millis(at.since(Tick::ZERO));
-        let shares = stretch.shares.iter();
-        let waits = summary.waits.iter();
-        Self {
-            how: ended(&report.facts.end).to_owned(),
-            part: Stretch {
-                which: match stretch.part {
-                    Part::Steady => "steady",
-                    Part::Whole => "whole",
-                }
-                .to_owned(),
-                from_ms: since_start(stretch.from),
-                to_ms: since_start(stretch.to),
-                in_flight: stretch.in_flight,
-                rate_per_s: stretch.rate,
-                mean_ms: stretch.mean.map(millis),
-            },
-            held_back_ms: shares
-                .map(|(owner, span)| (report.setup.name_of(*owner), millis(*span)))
-                .collect(),
-            waits_ms: waits
-                .map(|(name, span)| (name.to_string(), millis(*span)))
-                .collect(),
-            counts: counted.map(|(name, count)| (name.to_owned(), count)).into(),
-            tries: summary.tries,
-            cut_off: summary.cut_off,
-            unrecorded: summary
-                .unrecorded
-                .iter()
-                .map(|event| Unrecorded::of(event, started_us))
-                .collect(),
-            sends: summary.sends.count,
-        }
-    }
-}
-
 /// The name of this machine; empty if it is no text.
 pub fn host() -> String {
     let system = rustix::system::uname();
@@ -448,11 +344,15 @@ mod tests {
                 method: Some("PUT".to_owned()),
                 data: Some(Withheld::Value),
             }),
+            transport: None,
+            arrivals: None,
+            refund: None,
             seed: 7,
             host: host(),
             started_us: 1_700_000_000_000_000,
             ended: None,
             earlier: Vec::new(),
+            owners: None,
         }
     }
 
@@ -483,8 +383,9 @@ mod tests {
         let results = folder.path().join("out.jsonl");
         let mut told = serde_json::to_value(manifest()).unwrap();
         let fields = told.as_object_mut().unwrap();
-        fields.remove("folder");
-        fields.remove("given");
+        for field in ["folder", "given", "transport", "arrivals", "refund"] {
+            fields.remove(field);
+        }
         fs::write(path_of(&results), told.to_string()).unwrap();
         let read = read(&results).unwrap().unwrap();
         assert_eq!((read.folder, read.given), (None, None));

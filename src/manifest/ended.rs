@@ -1,0 +1,299 @@
+//! What a run tells of itself when it is over. Floor 4: doors.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Unrecorded;
+use super::owners::{key, owner};
+use crate::engine::{End, Signal, Stopped};
+use crate::error::{Exit, Problem};
+use crate::metrics::{self, MeanUnits, Owner, Part, Told};
+use crate::outcome::UnitsSpent;
+use crate::report::json::ended;
+use crate::report::{Report, Standing};
+use crate::units::{Tick, nanos};
+
+/// A run that is over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    /// How: `finished`, `interrupted`, ….
+    pub how: String,
+    /// What was lost, if anything was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The rule that ended it before its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Stopped>,
+    /// What its results do not tell; `None` of older versions.
+    #[serde(default)]
+    pub figures: Option<Figures>,
+    /// Lines by what became of them.
+    pub counts: BTreeMap<String, u64>,
+    /// Tries that were granted.
+    pub tries: u64,
+    /// Tries that were sent and have ended.
+    pub sends: u64,
+    /// Tries that had not ended: they may have been sent.
+    #[serde(default)]
+    pub cut_off: u64,
+    /// Tries that have ended, of jobs that have no result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unrecorded: Vec<Unrecorded>,
+}
+
+/// Figures that results do not tell. Times in milliseconds, to the nanosecond.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// The first grant, since the start.
+    pub begun_ms: f64,
+    /// From the first grant to the end.
+    pub elapsed_ms: f64,
+    /// The part that means and shares are taken over.
+    pub part: Stretch,
+    /// Whose time that part was.
+    pub held_back: Vec<Held>,
+    /// The most tries in flight at once.
+    pub peak_in_flight: u64,
+    /// Tries after the first of a job.
+    pub retries: u64,
+    /// Pauses that a server asked for.
+    pub pauses: u64,
+    /// Failed tries that were not repeated as the server may have acted on them.
+    pub unrepeated: u64,
+    /// Answers that did not say what they used, where a limit counts units.
+    pub untold: u64,
+    /// What jobs waited for, summed; results do not tell it of jobs that were never sent.
+    pub waits_ms: BTreeMap<String, f64>,
+    /// What tries reserved and used, where a limit counts units.
+    pub units: UnitsSpent,
+    /// What filled the look-ahead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_of: Option<String>,
+}
+
+/// Time of one owner.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// Whose: `slot`, `input`, …, or `limit 1`, the first of the limits.
+    pub owner: String,
+    /// As reports call it.
+    pub name: String,
+    /// How much.
+    pub ms: f64,
+}
+
+/// A part of a run, from its start on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stretch {
+    /// `steady` or `whole`.
+    pub which: String,
+    /// Its beginning, since the start.
+    pub from_ms: f64,
+    /// Its end, likewise.
+    pub to_ms: f64,
+    /// Mean tries in flight.
+    pub in_flight: f64,
+    /// Tries ended per second.
+    pub rate_per_s: f64,
+    /// Their mean time in flight.
+    pub mean_ms: Option<f64>,
+    /// Tries ended.
+    pub ended: u64,
+    /// Their mean units.
+    pub units: MeanUnits,
+    /// In how many of its whole seconds so many tries ended.
+    pub answers_per_second: BTreeMap<u32, u64>,
+}
+
+impl Ended {
+    /// The figures of a report; the start of the run in microseconds since the Unix epoch. `None` for a run
+    /// that is not over.
+    pub fn of(report: &Report, started_us: u64) -> Option<Self> {
+        let Standing::Over(end) = &report.facts.end else {
+            return None;
+        };
+        let summary = &report.summary;
+        let counts = &summary.counts;
+        let counted = [
+            ("read", counts.read),
+            ("ok", counts.ok),
+            ("failed", counts.failed),
+            ("invalid", counts.invalid),
+            ("skipped", counts.skipped),
+            ("cancelled", counts.cancelled),
+            ("done_before", counts.done_before),
+        ];
+        let unrecorded = summary.unrecorded.iter();
+        Some(Self {
+            how: ended(end).to_owned(),
+            why: match end {
+                End::InputLost(problem) | End::SinkLost(problem) => Some(problem.to_string()),
+                End::Finished | End::Stopped(_) | End::Signalled(_) => None,
+            },
+            stopped: match end {
+                End::Stopped(stopped) => Some(stopped.clone()),
+                End::Finished | End::InputLost(_) | End::SinkLost(_) | End::Signalled(_) => None,
+            },
+            figures: Some(Figures::of(report)),
+            counts: counted.map(|(name, count)| (name.to_owned(), count)).into(),
+            tries: summary.tries,
+            sends: summary.sends.count,
+            cut_off: summary.cut_off.unwrap_or_default(),
+            unrecorded: unrecorded
+                .map(|left| Unrecorded::of(left, started_us))
+                .collect(),
+        })
+    }
+
+    /// Lines that have a result, by what the run has counted.
+    pub fn done(&self) -> u64 {
+        let counted = ["ok", "failed", "invalid", "skipped"];
+        counted.iter().map(|word| self.count(word)).sum()
+    }
+
+    /// Lines of which this became.
+    pub fn count(&self, word: &str) -> u64 {
+        self.counts.get(word).copied().unwrap_or(0)
+    }
+
+    /// How it ended; `None` for a word that this version does not know.
+    pub fn end(&self) -> Option<End> {
+        let lost = |exit| {
+            let why = self.why.as_deref().unwrap_or("nothing tells why");
+            Problem::new(exit, why, "")
+        };
+        match self.how.as_str() {
+            "finished" => Some(End::Finished),
+            "input_lost" => Some(End::InputLost(lost(Exit::Usage))),
+            "results_lost" => Some(End::SinkLost(lost(Exit::Unwritten))),
+            "stopped" => self.stopped.clone().map(End::Stopped),
+            "interrupted" => Some(End::Signalled(Signal::Interrupt)),
+            "terminated" => Some(End::Signalled(Signal::Terminate)),
+            _ => None,
+        }
+    }
+}
+
+impl Figures {
+    fn of(report: &Report) -> Self {
+        let (summary, stretch) = (&report.summary, &report.summary.stretch);
+        let since_start = |at: Tick| ms(at.since(Tick::ZERO));
+        let (shares, waits) = (stretch.shares.iter(), summary.waits.iter());
+        let mut seconds: BTreeMap<u32, u64> = BTreeMap::new();
+        for &answers in &stretch.per_second {
+            *seconds.entry(answers).or_default() += 1;
+        }
+        Self {
+            begun_ms: since_start(summary.begun),
+            elapsed_ms: ms(summary.elapsed),
+            part: Stretch {
+                which: match stretch.part {
+                    Part::Steady => "steady",
+                    Part::Whole | Part::Recorded => "whole",
+                }
+                .to_owned(),
+                from_ms: since_start(stretch.from),
+                to_ms: since_start(stretch.to),
+                in_flight: stretch.in_flight,
+                rate_per_s: stretch.rate,
+                mean_ms: stretch.mean.map(ms),
+                ended: stretch.ended,
+                units: stretch.units,
+                answers_per_second: seconds,
+            },
+            held_back: shares
+                .map(|(owner, span)| Held {
+                    owner: key(*owner),
+                    name: report.setup.name_of(*owner),
+                    ms: ms(*span),
+                })
+                .collect(),
+            peak_in_flight: summary.peak_in_flight,
+            retries: summary.retries,
+            pauses: summary.pauses.unwrap_or_default(),
+            unrepeated: summary.unrepeated.unwrap_or_default(),
+            untold: summary.untold.unwrap_or_default(),
+            waits_ms: waits
+                .map(|(name, span)| (name.to_string(), ms(*span)))
+                .collect(),
+            units: summary.units,
+            full_of: summary.full_of.clone(),
+        }
+    }
+
+    /// The same for a run that started at this moment. Owners are given other names, or none; `cut_off` are
+    /// tries that had not ended.
+    pub fn told(
+        &self,
+        started: Tick,
+        cut_off: u64,
+        named: impl Fn(Owner) -> Option<Owner>,
+    ) -> Told {
+        let at = |ms: f64| started.after(span(ms));
+        let (held, waits) = (self.held_back.iter(), self.waits_ms.iter());
+        let part = &self.part;
+        let seconds = part.answers_per_second.iter();
+        Told {
+            stretch: metrics::Stretch {
+                part: match part.which.as_str() {
+                    "steady" => Part::Steady,
+                    _ => Part::Whole,
+                },
+                from: at(part.from_ms),
+                to: at(part.to_ms),
+                gaps: Duration::ZERO,
+                shares: held
+                    .filter_map(|held| Some((named(owner(&held.owner)?)?, span(held.ms))))
+                    .collect(),
+                in_flight: part.in_flight,
+                ended: part.ended,
+                rate: part.rate_per_s,
+                mean: part.mean_ms.map(span),
+                units: part.units,
+                per_second: seconds
+                    .flat_map(|(answers, count)| {
+                        let count = usize::try_from(*count).unwrap_or(usize::MAX);
+                        std::iter::repeat_n(*answers, count)
+                    })
+                    .take(SECONDS)
+                    .collect(),
+            },
+            peak_in_flight: self.peak_in_flight,
+            cut_off,
+            retries: self.retries,
+            pauses: self.pauses,
+            unrepeated: self.unrepeated,
+            untold: self.untold,
+            waits: waits
+                .map(|(name, ms)| (name.as_str().into(), span(*ms)))
+                .collect(),
+            units: self.units,
+            full_of: self.full_of.clone(),
+        }
+    }
+
+    /// First grant and end of a run that started at this moment.
+    pub fn span(&self, started: Tick) -> (Tick, Tick) {
+        let begun = started.after(span(self.begun_ms));
+        (begun, begun.after(span(self.elapsed_ms)))
+    }
+}
+
+/// The most seconds that are read.
+const SECONDS: usize = 1 << 24;
+
+#[expect(clippy::cast_precision_loss, reason = "exact up to 104 days")]
+fn ms(span: Duration) -> f64 {
+    nanos(span) as f64 / 1e6
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float saturates, and what is below zero is zero"
+)]
+fn span(ms: f64) -> Duration {
+    Duration::from_nanos((ms * 1e6).round() as u64)
+}

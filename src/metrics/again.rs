@@ -1,0 +1,195 @@
+//! The figures of runs that are over, from what their results and they themselves tell. Floor 3: rules.
+
+use std::time::Duration;
+
+use super::stretch::summed;
+use super::{Measure, Part, Stretch, Summary, Tally};
+use crate::outcome::{UnitsSpent, Waits};
+use crate::proof::Proven;
+use crate::units::Tick;
+
+/// A run whose results are there.
+#[derive(Debug)]
+pub struct Run {
+    /// Its first grant.
+    pub from: Tick,
+    /// Its end, as far as something tells it.
+    pub to: Tick,
+    /// What its results do not tell; `None` if it was killed, has not ended, or nothing is left of it.
+    pub told: Option<Told>,
+}
+
+/// What a run tells beside its results.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// The part of it that the theory is set beside.
+    pub stretch: Stretch,
+    /// The most tries that were in flight at once.
+    pub peak_in_flight: u64,
+    /// Tries that were granted and had not ended.
+    pub cut_off: u64,
+    /// Tries after the first of a job.
+    pub retries: u64,
+    /// Pauses that a server asked for.
+    pub pauses: u64,
+    /// Failed tries that were not repeated as the server may have acted on them.
+    pub unrepeated: u64,
+    /// Answers that did not say what they used.
+    pub untold: u64,
+    /// What its jobs waited for, summed, also those that were never sent.
+    pub waits: Waits,
+    /// What all its tries reserved and used.
+    pub units: UnitsSpent,
+    /// The origin, and the keys, that filled the look-ahead.
+    pub full_of: Option<String>,
+}
+
+/// What is found in results, to make a summary of.
+#[derive(Debug)]
+pub struct Found {
+    /// What adds up.
+    pub tally: Tally,
+    /// The spans of [`Runs::spans`].
+    pub measure: Measure,
+    /// The most tries that were in flight at once by what the results tell.
+    pub peak_in_flight: u64,
+    /// What is proved.
+    pub proof: Proven,
+    /// Lines that were read and have no result; `None` if nothing tells.
+    pub cancelled: Option<u64>,
+}
+
+/// All runs of some results.
+#[derive(Debug, Default)]
+pub struct Runs(pub Vec<Run>);
+
+impl Runs {
+    /// What the means are taken over: the parts that runs tell of, else all of them.
+    pub fn spans(&self) -> Vec<(Tick, Tick)> {
+        let parts: Vec<_> = self.parts().map(|part| (part.from, part.to)).collect();
+        if parts.is_empty() {
+            self.whole().collect()
+        } else {
+            parts
+        }
+    }
+
+    /// Whether only the results can tell how many tries were in flight at once.
+    pub fn flights_are_needed(&self) -> bool {
+        overlap(self.whole()) || self.told().count() < self.0.len()
+    }
+
+    /// How many do not tell of themselves.
+    pub fn untold(&self) -> usize {
+        self.0.len() - self.told().count()
+    }
+
+    fn told(&self) -> impl Iterator<Item = &Told> {
+        self.0.iter().filter_map(|run| run.told.as_ref())
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &Stretch> {
+        self.told().map(|told| &told.stretch)
+    }
+
+    fn whole(&self) -> impl Iterator<Item = (Tick, Tick)> {
+        self.0.iter().map(|run| (run.from, run.to))
+    }
+
+    /// A sum that each run has to tell.
+    fn sum(&self, of: fn(&Told) -> u64) -> Option<u64> {
+        let mut runs = self.0.iter();
+        runs.try_fold(0, |sum, run| Some(sum + of(run.told.as_ref()?)))
+    }
+
+    /// What the jobs waited for, as each run has told it.
+    fn waits(&self) -> Option<Waits> {
+        let mut sums = Waits::new();
+        for run in &self.0 {
+            for (wait, span) in &run.told.as_ref()?.waits {
+                *sums.entry(wait.clone()).or_default() += *span;
+            }
+        }
+        Some(sums)
+    }
+
+    /// What all tries reserved and used, likewise: results tell input and output apart only where a limit
+    /// counts one of them.
+    fn units(&self) -> Option<UnitsSpent> {
+        let mut runs = self.0.iter();
+        runs.try_fold(UnitsSpent::default(), |mut sum, run| {
+            sum.add(run.told.as_ref()?.units);
+            Some(sum)
+        })
+    }
+
+    /// Time in which at least one of them ran.
+    fn elapsed(&self) -> Duration {
+        let mut spans: Vec<_> = self.whole().collect();
+        spans.sort_unstable();
+        let (mut sum, mut until) = (Duration::ZERO, Tick::ZERO);
+        for (from, to) in spans {
+            sum += to.since(from.max(until));
+            until = until.max(to);
+        }
+        sum
+    }
+
+    /// The part that the theory is set beside. Parts that do not overlap are as they were told; of others the
+    /// tries are measured again.
+    fn stretch(&self, measure: Measure) -> Stretch {
+        let mut parts: Vec<Stretch> = self.parts().cloned().collect();
+        parts.sort_by_key(|part| part.from);
+        let apart = !overlap(parts.iter().map(|part| (part.from, part.to)));
+        match Stretch::joined(&parts) {
+            Some(joined) if apart => joined,
+            Some(joined) => measure.close(joined.part, summed(&joined.shares)),
+            None => measure.close(Part::Recorded, Vec::new()),
+        }
+    }
+
+    /// All figures.
+    pub fn summary(&self, found: Found) -> Summary {
+        let tally = found.tally;
+        let mut counts = tally.counts;
+        counts.cancelled = found.cancelled.unwrap_or_default();
+        counts.read = counts.done() + counts.cancelled;
+        let cut_off = self.sum(|told| told.cut_off);
+        let peak = self.told().map(|told| told.peak_in_flight).max();
+        let full_of = self.told().find_map(|told| told.full_of.clone());
+        Summary {
+            counts,
+            begun: self.whole().map(|(from, _)| from).min().unwrap_or_default(),
+            elapsed: self.elapsed(),
+            stretch: self.stretch(found.measure),
+            sends: tally.sends,
+            first_sends: tally.first_sends,
+            peak_in_flight: found.peak_in_flight.max(peak.unwrap_or_default()),
+            tries: tally.tries + cut_off.unwrap_or_default(),
+            cut_off,
+            retries: self.sum(|told| told.retries).unwrap_or(tally.retries),
+            pauses: self.sum(|told| told.pauses),
+            unrepeated: self.sum(|told| told.unrepeated),
+            late: tally.late,
+            statuses: tally.statuses,
+            try_failures: tally.try_failures,
+            failures: tally.failures,
+            service: tally.service,
+            since_due: tally.since_due,
+            waits: self.waits().unwrap_or(tally.waits),
+            full_of,
+            units: self.units().unwrap_or(tally.units),
+            untold: self.sum(|told| told.untold),
+            timeline: tally.timeline,
+            proof: found.proof,
+            unrecorded: Vec::new(),
+        }
+    }
+}
+
+/// Whether two of these share more than an end.
+fn overlap(spans: impl Iterator<Item = (Tick, Tick)>) -> bool {
+    let mut spans: Vec<_> = spans.collect();
+    spans.sort_unstable();
+    spans.windows(2).any(|pair| pair[1].0 < pair[0].1)
+}

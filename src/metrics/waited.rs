@@ -1,0 +1,50 @@
+//! What limited the jobs by their own waits, where nothing tells whose time it was. Floor 3: rules.
+
+use std::cmp::Reverse;
+use std::time::Duration;
+
+use super::littles::Setup;
+use super::{Owner, Summary};
+
+/// What jobs waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waited {
+    /// As reports call it.
+    pub name: String,
+    /// `None` for a limit of which nothing but its name is told.
+    pub owner: Option<Owner>,
+    /// Summed over all jobs.
+    pub span: Duration,
+    /// Of all waits, rounded down.
+    pub percent: u64,
+}
+
+/// All waits but those of no time, longest first.
+pub fn waited(summary: &Summary, setup: &Setup) -> Vec<Waited> {
+    let total: u128 = summary.waits.values().map(Duration::as_nanos).sum();
+    let each = summary.waits.iter().filter(|(_, span)| !span.is_zero());
+    let mut waited: Vec<Waited> = each
+        .map(|(wait, span)| {
+            let owner = setup.owner_of(wait);
+            let percent = (span.as_nanos() * 100).checked_div(total).unwrap_or(0);
+            Waited {
+                name: owner.map_or_else(|| format!("limit {wait}"), |owner| setup.name_of(owner)),
+                owner,
+                span: *span,
+                percent: u64::try_from(percent).unwrap_or(100),
+            }
+        })
+        .collect();
+    waited.sort_by_key(|wait| Reverse(wait.span));
+    waited
+}
+
+/// What the jobs waited for most; `None` if all waits together are less than this per cent of the time that
+/// they waited and were in flight.
+pub(super) fn worst(waited: &[Waited], summary: &Summary, least: u64) -> Option<Waited> {
+    let waits: u128 = waited.iter().map(|wait| wait.span.as_nanos()).sum();
+    let mean = summary.stretch.mean.unwrap_or_default().as_nanos();
+    let all = waits + mean * u128::from(summary.stretch.ended);
+    let counts = waits * 100 >= all * u128::from(least);
+    waited.first().filter(|_| counts).cloned()
+}

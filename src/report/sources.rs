@@ -1,0 +1,101 @@
+//! The files that a report was read from. Floor 4: doors.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::Report;
+use super::page::{Page, Tone};
+
+/// The results that a report is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sources {
+    /// The files, in order.
+    pub files: Vec<Source>,
+    /// Runs that have written to them, as far as something tells.
+    pub runs: usize,
+    /// What is not known, and why; a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// One file of results.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Its name as given.
+    pub name: String,
+    /// Its lines.
+    pub results: u64,
+    /// Of these, those that a later line of the same job replaces: of them only the tries count.
+    pub replaced: u64,
+    /// Its last line, if that is torn and was passed over.
+    pub torn: Option<u64>,
+}
+
+/// The most files, and the most notes, that are printed; JSON has them all.
+const LINES: usize = 3;
+
+impl Page {
+    /// What was read, if the report is not of a run that has just ended.
+    pub(super) fn sources(&mut self, report: &Report) {
+        let Some(sources) = &report.sources else {
+            return;
+        };
+        let mut lines: Vec<String> = sources.files.iter().take(LINES).map(file).collect();
+        let more = sources.files.len().saturating_sub(LINES);
+        if more > 0 {
+            lines.push(format!("and {more} more files"));
+        }
+        if sources.runs > sources.files.len() {
+            lines.push(format!(
+                "written by {} runs: all of them together",
+                sources.runs
+            ));
+        }
+        lines.extend(sources.notes.iter().take(LINES).cloned());
+        let mut heading = "RESULTS";
+        for line in lines {
+            self.section(heading, &line, Tone::Calm);
+            heading = "";
+        }
+    }
+}
+
+fn file(source: &Source) -> String {
+    let Source {
+        name,
+        results,
+        replaced,
+        torn,
+    } = source;
+    let mut line = match results {
+        1 => format!("{name}: 1 result"),
+        results => format!("{name}: {results} results"),
+    };
+    if *replaced > 0 {
+        let _ = write!(
+            line,
+            ", {replaced} of them replaced by a later one of the same job"
+        );
+    }
+    if let Some(torn) = torn {
+        let _ = write!(line, "; line {torn} is torn and was passed over");
+    }
+    line
+}
+
+/// For programs.
+pub(super) fn json(sources: &Sources) -> Value {
+    let files = sources.files.iter().map(|source| {
+        json!({
+            "name": source.name,
+            "results": source.results,
+            "replaced": source.replaced,
+            "torn_line": source.torn,
+        })
+    });
+    json!({
+        "files": files.collect::<Vec<_>>(),
+        "runs": sources.runs,
+        "notes": sources.notes,
+    })
+}
