@@ -8,6 +8,7 @@ mod cli {
     mod conditions;
     mod crash;
     mod early;
+    mod failed_jobs;
     mod files;
     mod forms;
     mod help;

@@ -56,6 +56,16 @@ pub(super) fn stopped(stopped: &Stopped, results: &Target) -> Problem {
     Problem::new(Exit::SomeFailed, what, format!("{cause}{go_on}"))
 }
 
+/// The report on results that were there before, on stdout unless a file is named, and the files beside it.
+pub(super) fn again(show: &ShowArgs, report: &Report) -> Result<(), Problem> {
+    let beside = beside::write(show, report);
+    let told = match page(show, &io::stdout(), report) {
+        Some(page) => write(show, &page),
+        None => Ok(()),
+    };
+    told.and(beside)
+}
+
 /// Why a run counts as failed, on stderr in any case: it is why the program exits as it does.
 pub(super) fn true_conditions(report: &Report) {
     let conditions = report.conditions.iter();

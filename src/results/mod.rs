@@ -3,11 +3,14 @@
 mod done;
 mod earlier;
 mod failed;
+mod figures;
+mod last;
+mod open;
 mod row;
+mod scan;
 mod sends;
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::error::Problem;
@@ -15,6 +18,9 @@ use crate::limit::{Counts, KeyBy, Spec, keys_of};
 pub use done::{Claim, Done};
 pub use earlier::{Damage, Earlier, Tail, first_unclaimed, look};
 pub use failed::{FailedJob, FailedJobs, failed};
+pub use figures::{Figures, Prove, Proving};
+pub use open::Results;
+pub use scan::Scan;
 pub use sends::{Sends, check, read};
 
 /// What limits need to know of each try.
@@ -50,8 +56,8 @@ impl Needs {
 const KEPT: usize = 1 << 20;
 
 /// The lines of a file of results, blank ones passed over.
-struct Lines {
-    reader: BufReader<File>,
+struct Lines<R> {
+    reader: BufReader<R>,
     line: Vec<u8>,
     number: u64,
     /// Where the next line begins.
@@ -76,8 +82,8 @@ enum LineEnd {
     File,
 }
 
-impl Lines {
-    fn new(file: File) -> Self {
+impl<R: Read> Lines<R> {
+    fn new(file: R) -> Self {
         Self {
             reader: BufReader::with_capacity(1 << 16, file),
             line: Vec::new(),

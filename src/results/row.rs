@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
-use serde::Deserialize;
+use http::StatusCode;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 use super::Needs;
 use crate::job::{History, JobHash, Keys};
-use crate::outcome::{Spent, UnitsSpent};
+use crate::outcome::{Failure, FailureKind, Reached, Spent, Try, UnitsSpent, Waits};
 use crate::proof::Event;
 use crate::units::Tick;
 
@@ -49,6 +52,19 @@ pub(super) struct Row<'a> {
     per: Option<BTreeMap<Cow<'a, str>, Cow<'a, str>>>,
     #[serde(default)]
     pub(super) tries: Option<Vec<Made>>,
+    #[serde(default)]
+    pub(super) attempts: Option<u64>,
+    #[serde(default)]
+    pub(super) http_status: Option<u16>,
+    #[serde(default)]
+    pub(super) latency_ms: Option<f64>,
+    #[serde(default)]
+    pub(super) since_due_ms: Option<f64>,
+    /// Milliseconds by name; read only where they are asked for.
+    #[serde(default, borrow)]
+    pub(super) wait_ms: Option<&'a RawValue>,
+    #[serde(default)]
+    pub(super) error: Option<Why>,
 }
 
 /// A try.
@@ -60,8 +76,28 @@ pub(super) struct Made {
     sent_us: Option<u64>,
     first_byte_us: Option<u64>,
     done_us: Option<u64>,
+    due_us: Option<u64>,
+    http_status: Option<u16>,
+    error: Option<Why>,
     #[serde(default)]
     tokens: Option<Tokens>,
+}
+
+/// Why something failed.
+#[derive(Clone, Copy, Deserialize)]
+pub(super) struct Why {
+    pub(super) kind: Kind,
+}
+
+/// A kind of failure; `None` for one that this version does not know.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kind(pub(super) Option<FailureKind>);
+
+impl<'de> Deserialize<'de> for Kind {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let word = <Cow<'de, str>>::deserialize(from)?;
+        Ok(Self(FailureKind::of(&word)))
+    }
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -129,15 +165,58 @@ impl Row<'_> {
         if needs.parts && (tokens.input.is_none() || tokens.output.is_none()) {
             return Err("a try does not tell its input and output tokens apart".to_owned());
         }
-        Ok(Some(UnitsSpent {
-            total: Spent {
-                reserved: tokens.reserved,
-                used: tokens.used,
-            },
-            input: tokens.input.unwrap_or_default(),
-            output: tokens.output.unwrap_or_default(),
-        }))
+        Ok(Some(tokens.units()))
     }
+
+    /// What the job waited for.
+    pub(super) fn waits(&self, names: &mut Names) -> Result<Waits, String> {
+        let Some(raw) = self.wait_ms else {
+            return Ok(Waits::new());
+        };
+        let told: BTreeMap<Cow<str>, f64> =
+            serde_json::from_str(raw.get()).map_err(|why| format!("its wait_ms: {why}"))?;
+        let each = told.iter();
+        each.map(|(name, ms)| Ok((once(name, names), span("wait_ms", *ms)?)))
+            .collect()
+    }
+
+    /// Why it is not `ok`.
+    pub(super) fn why(&self) -> Result<Option<FailureKind>, String> {
+        self.error.map(Why::known).transpose()
+    }
+}
+
+impl Why {
+    fn known(self) -> Result<FailureKind, String> {
+        let unknown = "its error has a kind that this version does not know";
+        self.kind.0.ok_or_else(|| unknown.to_owned())
+    }
+}
+
+impl Tokens {
+    fn units(self) -> UnitsSpent {
+        UnitsSpent {
+            total: Spent {
+                reserved: self.reserved,
+                used: self.used,
+            },
+            input: self.input.unwrap_or_default(),
+            output: self.output.unwrap_or_default(),
+        }
+    }
+}
+
+/// Milliseconds that a line tells, in whole microseconds.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float saturates, and is not below zero"
+)]
+pub(super) fn span(name: &str, ms: f64) -> Result<Duration, String> {
+    if ms < 0.0 {
+        return Err(format!("{name} is below zero"));
+    }
+    Ok(Duration::from_micros((ms * 1_000.0).round() as u64))
 }
 
 impl Made {
@@ -145,6 +224,57 @@ impl Made {
     pub(super) fn flight(&self) -> Option<(Tick, Tick)> {
         let granted = self.granted_us.or(self.sent_us);
         granted.map(tick).zip(self.done_us.map(tick))
+    }
+
+    /// Grant, or what is told in its place, and end; `None` if it tells no moment.
+    pub(super) fn span(&self) -> Option<(Tick, Tick)> {
+        let from = self.granted_us.or(self.sent_us).or(self.done_us)?;
+        let to = self.done_us.or(self.first_byte_us).or(self.sent_us);
+        Some((tick(from), tick(to.unwrap_or(from))))
+    }
+
+    /// The units that it tells itself.
+    pub(super) fn own_units(&self) -> Option<UnitsSpent> {
+        self.tokens.map(Tokens::units)
+    }
+
+    /// The status that came.
+    pub(super) fn status(&self) -> Result<Option<StatusCode>, String> {
+        self.http_status.map(status).transpose()
+    }
+
+    /// As it was, with moments since `zero`; `None` if it tells no moment.
+    pub(super) fn as_try(
+        &self,
+        units: Option<UnitsSpent>,
+        zero: Tick,
+    ) -> Result<Option<Try>, String> {
+        let Some((granted, done)) = self.span() else {
+            return Ok(None);
+        };
+        let at = |moment: Tick| Tick(moment.0.saturating_sub(zero.0));
+        let status = self.status()?;
+        let kind = self.error.map(Why::known).transpose()?;
+        let reached = match (self.sent_us, status) {
+            (None, _) => Reached::NotSent,
+            (Some(_), None) => Reached::Sent,
+            (Some(_), Some(_)) => Reached::Answered,
+        };
+        Ok(Some(Try {
+            due: at(self.due_us.map_or(granted, tick)),
+            granted: at(granted),
+            sent: self.sent_us.map(|us| at(tick(us))),
+            first_byte: self.first_byte_us.map(|us| at(tick(us))),
+            done: at(done),
+            status,
+            retry_after: None,
+            failure: kind.map(|kind| Failure {
+                kind,
+                reached,
+                message: String::new(),
+            }),
+            units,
+        }))
     }
 
     /// Whether it left.
@@ -194,6 +324,10 @@ impl Made {
         }
         Ok(())
     }
+}
+
+pub(super) fn status(code: u16) -> Result<StatusCode, String> {
+    StatusCode::from_u16(code).map_err(|_| format!("http_status {code} is none"))
 }
 
 /// Microseconds since the Unix epoch.

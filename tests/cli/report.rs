@@ -1,410 +1,203 @@
-//! `shaper report --failed-jobs`: the lines of failed jobs, to be run again, or why they cannot be.
+//! `shaper report`: what results tell once more, and that it is what their run has told.
 
-use std::fs;
-
-use serde_json::Value;
+use rustix::process::Signal;
+use serde_json::{Map, Value, json};
 
 use crate::support::program::{OUT, Output, Shaper};
 use crate::support::server::{Server, Step};
 
-/// What stands beside `out.jsonl`.
-const RUN: &str = "out.jsonl.run";
+/// The report, as JSON on stdout, in the directory of what was done before.
+fn again(done: Output) -> Shaper {
+    done.again().args(["report", OUT, "--report", "json"])
+}
 
-/// Refuses targets with `bad` in them.
-fn server() -> Server {
+/// The JSON on standard output.
+#[track_caller]
+fn told(done: &Output) -> Value {
+    serde_json::from_slice(&done.stdout).unwrap_or_else(|why| panic!("{why}: {done}"))
+}
+
+/// Without what a run proves to the nanosecond and its results to the microsecond: which of several windows
+/// that are equally full comes first, and how full a bucket was.
+fn to_the_microsecond(mut report: Value) -> Map<String, Value> {
+    let fields = report.as_object_mut().expect("it is an object");
+    let limits = fields["proof"].as_array_mut().expect("it is a list");
+    for limit in limits {
+        let limit = limit.as_object_mut().expect("each is an object");
+        limit.remove("granted");
+        let most = limit["most"].as_object_mut().expect("it is told");
+        for end in ["first", "last"] {
+            most.remove(end);
+        }
+    }
+    fields.clone()
+}
+
+/// Fails the test unless the report of a run and that of its results have the same keys and figures.
+#[track_caller]
+fn same(run: Value, results: Value) {
+    let (run, mut results) = (to_the_microsecond(run), to_the_microsecond(results));
+    assert!(results.remove("results").is_some(), "it names its results");
+    let keys = |of: &Map<String, Value>| of.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(keys(&run), keys(&results));
+    for (key, figure) in run {
+        assert_eq!(
+            figure, results[&key],
+            "{key}, as the run told it and as its results do"
+        );
+    }
+}
+
+/// Runs it, and reports again: both are the same. Returns the report.
+#[track_caller]
+fn says_the_same(run: Shaper) -> Value {
+    let done = run.args(["--quiet"]).with_results().reporting().output();
+    let run = done.report();
+    let results = again(done).output();
+    results.exits(0);
+    assert_eq!(results.stderr, "");
+    let results = told(&results);
+    same(run, results.clone());
+    results
+}
+
+fn jobs(count: usize, fields: &str) -> String {
+    let line = |nth| format!("{{\"url\":\"http://a.test/{nth}\"{fields}}}\n");
+    (0..count).map(line).collect()
+}
+
+#[test]
+fn a_run_held_by_a_rate_is_told_again_as_it_was() {
+    let run = Shaper::run().jobs("jobs.jsonl", jobs(90, "")).args([
+        "-c",
+        "5",
+        "--qps",
+        "60",
+        "--mock=latency=20ms",
+    ]);
+    let report = says_the_same(run);
+    assert_eq!(report["binding"], "--qps 60", "{report}");
+    assert_eq!(report["little"]["part"], "steady");
+}
+
+#[test]
+fn a_run_held_by_its_slots_and_one_in_order_are_told_again_as_they_were() {
+    for order in [&[][..], &["--ordered"]] {
+        let run = Shaper::run()
+            .jobs("jobs.jsonl", jobs(150, ""))
+            .args(["-c", "4", "--mock=latency=exp:30ms"])
+            .args(order);
+        let report = says_the_same(run);
+        assert_eq!(report["slots"], 4, "{report}");
+    }
+}
+
+#[test]
+fn refused_tries_and_their_retries_are_told_again_as_they_were() {
+    let run = Shaper::run().jobs("jobs.jsonl", jobs(40, "")).args([
+        "-c",
+        "5",
+        "--window",
+        "40/1s",
+        "--mock=latency=5ms,limit=20/1s window",
+    ]);
+    let report = says_the_same(run);
+    assert!(report["statuses"]["429"].as_u64() > Some(0), "{report}");
+    assert!(report["retries"].as_u64() > Some(0), "{report}");
+    assert!(report["pauses"].as_u64() > Some(0), "{report}");
+}
+
+#[test]
+fn units_and_keys_are_told_again_as_they_were() {
+    let mut lines = jobs(30, r#","tokens":20,"key":"a""#);
+    lines += &jobs(30, r#","input_tokens":5,"output_tokens":30,"key":"b""#);
+    let run = || Shaper::run().jobs("jobs.jsonl", &lines);
+    let both = run().args(["--tps", "3k", "-c", "9", "--mock=latency=9ms,tokens=12"]);
+    let report = says_the_same(both);
+    assert_eq!(report["tokens"]["used"], 60 * 12, "{report}");
+    assert_ne!(report["worst_minute"], Value::Null);
+    let apart = run()
+        .args([
+            "--limit",
+            "output-tokens 2k/s window per=field:key",
+            "--qps",
+            "90",
+        ])
+        .args(["--mock=latency=9ms,tokens=12"]);
+    let report = says_the_same(apart);
+    assert_eq!(
+        report["proof"].as_array().map(Vec::len),
+        Some(2),
+        "{report}"
+    );
+}
+
+#[test]
+fn what_failed_and_what_makes_no_job_are_told_again_as_they_were() {
+    let lines = jobs(30, r#","tokens":1"#) + "no job\n" + &jobs(3, r#","tokens":9"#);
+    let run = Shaper::run()
+        .jobs("jobs.jsonl", lines)
+        .args(["--tps", "20", "--token-burst", "4", "--queue-timeout", "1s"])
+        .args([
+            "--max-attempts",
+            "2",
+            "--backoff",
+            "1ms..2ms",
+            "--seed",
+            "3",
+        ])
+        .args(["--mock=latency=2ms,fail=500:40%"]);
+    let report = says_the_same(run);
+    assert_eq!(report["failures"]["invalid"], 1, "{report}");
+    assert_eq!(report["failures"]["limit"], 3, "{report}");
+    let gone = Shaper::run()
+        .jobs("jobs.urls", "http://127.0.0.1:1/\n".repeat(3))
+        .args(["--max-attempts", "2", "--backoff", "1ms..2ms"]);
+    let report = says_the_same(gone);
+    assert_eq!(report["try_failures"]["connect"], 6, "{report}");
+    let bad = Shaper::run().jobs("jobs.jsonl", "no job\n{}\n");
+    let report = says_the_same(bad);
+    assert_eq!(report["verdict"], "nothing was sent", "{report}");
+    let empty = Shaper::run().jobs("jobs.urls", "").args(["--allow-empty"]);
+    let report = says_the_same(empty);
+    assert_eq!(report["counts"]["read"], 0, "{report}");
+}
+
+/// Answers what is `good`, and asks for a long pause after anything else.
+fn moody() -> Server {
     Server::answering(|ask| {
-        if ask.target.contains("bad") {
-            Step::status(400)
-        } else {
+        if ask.target.contains("good") {
             Step::ok()
+        } else {
+            Step::status(503).header("retry-after", "60")
         }
     })
 }
 
-fn run() -> Shaper {
-    Shaper::run().args(["--quiet"]).with_results()
-}
-
-/// The report, in the directory of what was done before.
-fn report(done: Output) -> Shaper {
-    done.again().args(["report", OUT, "--failed-jobs"])
-}
-
-fn copied(done: &Output) -> String {
-    String::from_utf8(done.stdout.clone()).expect("the jobs of these tests are text")
-}
-
-fn jobs(results: &[Value]) -> Vec<&str> {
-    let jobs = results.iter().map(|line| line["job"].as_str());
-    jobs.map(|job| job.expect("each has one")).collect()
-}
-
 #[test]
-fn the_lines_of_failed_jobs_are_copied_byte_for_byte() {
-    let server = server();
-    let bad = format!(
-        " {{\"url\" : \"{}\",\"body\":{{\"q\": 1.0}}, \"meta\":\"\u{e9}\\u00e9\"}}\t",
-        server.url("/bad")
+fn an_interrupted_run_is_told_again_with_what_it_sent_for_jobs_without_a_result() {
+    let server = moody();
+    let list = ["/good/1", "/good/2", "/bad/1", "/good/3"].map(|target| server.url(target) + "\n");
+    let mut running = Shaper::run()
+        .jobs("jobs.urls", list.concat())
+        .args(["--qps", "100", "-c", "1", "--quiet"])
+        .with_results()
+        .reporting()
+        .start();
+    running.until("three requests", || server.requests().len() == 3);
+    running.pause(std::time::Duration::from_millis(50));
+    running.signal(Signal::INT);
+    let done = running.wait();
+    done.exits(130);
+    let run = done.report();
+    let results = again(done).output();
+    results.exits(0);
+    let results = told(&results);
+    assert_eq!(
+        results["statuses"],
+        json!({ "200": 2, "503": 1 }),
+        "{results}"
     );
-    let last = format!("{{\"url\":\"{}\"}}", server.url("/bad/last"));
-    let good = format!("{{\"url\":\"{}\"}}", server.url("/good"));
-    let text = format!("\u{feff}{bad}\r\n\n{good}\nno job\n{bad}\n{last}");
-    let done = run().jobs("jobs.jsonl", text).output();
-    done.exits(1);
-    let report = report(done).output();
-    report.exits(0).says("3 failed jobs copied");
-    assert_eq!(copied(&report), format!("{bad}\n{bad}\n{last}\n"));
-}
-
-#[test]
-fn a_list_of_urls_is_copied_without_its_comments() {
-    let server = server();
-    let done = run()
-        .jobs("jobs.urls", "# all\n/good\n  /bad?a=1 \n# more\n\n/bad?a=2")
-        .args(["--base-url", &server.url("/")])
-        .output();
-    let report = report(done).output();
-    report.exits(0).says("they were given: --base-url http://");
-    assert_eq!(copied(&report), "  /bad?a=1 \n/bad?a=2\n");
-}
-
-#[test]
-fn what_is_copied_can_be_run_again_and_makes_the_same_jobs() {
-    let server = server();
-    let text = format!(
-        "{{\"id\":\"a\",\"url\":\"{0}\"}}\n{{\"url\":\"{1}\",\"body\":\"x\"}}\n{{\"url\":\"{0}\",\"headers\":{{\"x\":\"1\"}}}}\n",
-        server.url("/bad"),
-        server.url("/good")
-    );
-    let done = run().jobs("jobs.jsonl", text).args(["-X", "PUT"]).output();
-    let first = done.results();
-    let report = report(done).output();
-    report
-        .exits(0)
-        .says("again with what they were given: -X PUT");
-    let again = run()
-        .jobs("again.jsonl", &report.stdout)
-        .args(["-X", "PUT"])
-        .output();
-    again.exits(1);
-    let (first, second) = (jobs(&first), again.results());
-    assert_eq!(jobs(&second), [first[0], first[2]], "{report}");
-}
-
-#[test]
-fn a_retried_job_that_became_ok_is_not_copied() {
-    let server = Server::answering(|ask| match (ask.target, ask.nth_of_target) {
-        ("/later", 0) | ("/never", _) => Step::status(400),
-        _ => Step::ok(),
-    });
-    let list = ["/later", "/never", "/good"].map(|target| server.url(target) + "\n");
-    let done = run().jobs("jobs.urls", list.concat()).output();
-    done.exits(1);
-    let both = report(done).output();
-    assert_eq!(copied(&both), list[..2].concat());
-    let retried = both
-        .again()
-        .args(["run", "jobs.urls", "--quiet", "-o", OUT])
-        .args(["--resume", "--retry-failed"])
-        .output();
-    retried.exits(1);
-    let one = report(retried).output();
-    one.exits(0);
-    assert_eq!(copied(&one), list[1]);
-}
-
-#[test]
-fn where_nothing_failed_nothing_is_copied() {
-    let server = server();
-    let done = run().jobs("jobs.urls", server.list(3)).output();
-    done.exits(0);
-    let report = report(done).output();
-    report.exits(0).says("none of 3 results");
-    assert_eq!(copied(&report), "");
-}
-
-#[test]
-fn an_edited_file_is_refused_before_anything_is_copied() {
-    let server = server();
-    let line = |target: &str| format!("{{\"url\":\"{}\"}}\n", server.url(target));
-    let text = [line("/bad/1"), line("/good"), line("/bad/2")];
-    let mut done = run().jobs("jobs.jsonl", text.concat()).output();
-    let job = done.results()[2]["job"].clone();
-    let job = job.as_str().expect("it has one");
-    let sizes = format!("{} bytes then", text.concat().len());
-    for (edited, words) in [
-        (text[..2].concat() + &line("/bad/3"), job),
-        (text[..2].concat() + "\n", "is blank or a comment"),
-        (text[..2].concat(), "has 2 lines"),
-        (text[..2].concat() + "{\"url\"", "makes no job: input ends"),
-        (
-            text[..2].concat() + &text[2].replace('{', "{\"id\":\"b\","),
-            "has no id",
-        ),
-    ] {
-        let refused = report(done).file("jobs.jsonl", &edited).output();
-        refused.exits(2).says("jobs.jsonl:3: ").says(words);
-        refused.says("nothing was copied").says("(out.jsonl:");
-        refused.says("mend: restore the file");
-        if edited.len() != text.concat().len() {
-            refused.says(&sizes);
-        }
-        assert_eq!(copied(&refused), "", "{edited}");
-        done = refused;
-    }
-    report(done)
-        .file("jobs.jsonl", text.concat())
-        .output()
-        .exits(0);
-}
-
-#[test]
-fn what_the_run_was_given_and_is_not_kept_is_asked_for() {
-    let server = server();
-    let base = format!("http://user:canary@{}/", server.host());
-    let done = run()
-        .jobs("jobs.urls", "/bad\n")
-        .args(["--base-url", &base, "--data", "canary"])
-        .output();
-    done.exits(1);
-    let refused = report(done).output();
-    refused
-        .exits(2)
-        .says("the run had --data, whose text is not kept")
-        .says("the run had --base-url with credentials")
-        .never_says("canary");
-    let other = report(refused)
-        .args(["--base-url", &base, "--data", "other"])
-        .output();
-    other
-        .exits(2)
-        .says("--data may be another")
-        .never_says("canary");
-    let report = report(other)
-        .args(["--base-url", &base, "--data", "canary"])
-        .output();
-    report.exits(0).never_says("canary").says("--data ***");
-    assert_eq!(copied(&report), "/bad\n");
-}
-
-#[test]
-fn jobs_from_stdin_are_listed() {
-    let server = server();
-    let text = format!(
-        "{{\"id\":\"a\",\"url\":\"{}\"}}\n\n{{\"url\":\"{}\"}}\n",
-        server.url("/bad/1?key=canary"),
-        server.url("/bad/2")
-    );
-    let done = run().stdin(&text).output();
-    done.exits(1);
-    let listed = report(done).output();
-    listed
-        .exits(1)
-        .says("2 failed jobs came from standard input")
-        .says("line 1  id \"a\"  http://")
-        .says("/bad/1?key=***")
-        .says("line 3  http://")
-        .never_says("canary");
-    assert_eq!(copied(&listed), "");
-    let file = format!("{{\"url\":\"{}\"}}\n", server.url("/bad/3"));
-    let both = run()
-        .stdin(&text)
-        .args(["-"])
-        .jobs("b.jsonl", &file)
-        .output();
-    let report = report(both).output();
-    report.exits(1).says("1 failed job copied").says("line 3");
-    assert_eq!(copied(&report), file);
-}
-
-#[test]
-fn several_inputs_are_copied_in_their_order_and_one_format_at_a_time() {
-    let server = server();
-    let list = |name: &str| server.url(&format!("/bad/{name}")) + "\n";
-    let job = |name: &str| format!("{{\"url\":\"{}\"}}\n", server.url(&format!("/bad/{name}")));
-    let two = run()
-        .jobs("b/jobs.urls", list("1") + &list("2"))
-        .jobs("a/jobs.urls", list("3"))
-        .output();
-    let all = report(two).output();
-    all.exits(0);
-    assert_eq!(copied(&all), list("1") + &list("2") + &list("3"));
-    let mixed = run()
-        .jobs("a.urls", list("1"))
-        .jobs("b.jsonl", job("2"))
-        .output();
-    let mut done = report(mixed).output();
-    done.exits(2)
-        .says("a.urls holds jobs as urls, b.jsonl as jsonl")
-        .says("mend: copy one format at a time: --format urls");
-    assert_eq!(copied(&done), "");
-    for (format, wanted) in [("urls", list("1")), ("jsonl", job("2"))] {
-        done = report(done).args(["--format", format]).output();
-        done.exits(1).says("1 failed job left out");
-        assert_eq!(copied(&done), wanted);
-    }
-}
-
-#[test]
-fn job_files_are_found_from_elsewhere() {
-    let server = server();
-    let list = server.url("/bad") + "\n";
-    let done = run().jobs("in/jobs.urls", &list).output();
-    let results = done.path(OUT);
-    let elsewhere = Shaper::plain()
-        .args(["report", "--failed-jobs"])
-        .args([&results])
-        .output();
-    elsewhere.exits(0);
-    assert_eq!(copied(&elsewhere), list);
-    // The folder of the run is gone; beside the results the names are the same.
-    let moved = Shaper::plain()
-        .file("new/in/jobs.urls", &list)
-        .file("new/out.jsonl", done.bytes(OUT));
-    let run = String::from_utf8(done.bytes(RUN)).expect("it is text");
-    let folder = results.parent().and_then(|it| it.to_str());
-    let run = run.replace(folder.expect("it is text"), "/gone");
-    let moved = moved
-        .file("new/out.jsonl.run", &run)
-        .args(["report", "new/out.jsonl", "--failed-jobs"])
-        .output();
-    moved.exits(0);
-    assert_eq!(copied(&moved), list);
-    fs::remove_file(done.path("in/jobs.urls")).expect("it is there");
-    let missing = done
-        .again()
-        .file(RUN, run)
-        .args(["report", "./out.jsonl", "--failed-jobs"])
-        .output();
-    missing
-        .exits(2)
-        .says("in/jobs.urls: the job file is not there")
-        .says("tried /gone/in/jobs.urls and ./in/jobs.urls")
-        .says("mend: put it back");
-}
-
-#[test]
-fn a_job_of_an_input_that_is_named_twice_is_copied_twice() {
-    let server = server();
-    let list = server.url("/bad") + "\n";
-    let done = run().jobs("jobs.urls", &list).args(["jobs.urls"]).output();
-    let report = report(done).output();
-    report.exits(0);
-    assert_eq!(copied(&report), list.repeat(2));
-}
-
-#[test]
-fn lines_that_have_moved_between_runs_are_told() {
-    let server = server();
-    let list = server.url("/bad") + "\n";
-    let done = run().jobs("jobs.urls", &list).output();
-    let longer = server.url("/good") + "\n" + &list;
-    let resumed = done
-        .again()
-        .file("jobs.urls", longer)
-        .args(["run", "jobs.urls", "--quiet", "-o", OUT, "--resume"])
-        .output();
-    let refused = report(resumed).output();
-    refused
-        .exits(2)
-        .says("jobs.urls:1: is job ")
-        .says("lines may have moved")
-        .says("--resume --retry-failed");
-}
-
-#[test]
-fn several_files_of_results_are_told_in_their_order() {
-    let server = server();
-    let list = |name: &str| server.url(&format!("/bad/{name}")) + "\n";
-    let first = run().jobs("one.urls", list("1")).output();
-    let second = first
-        .again()
-        .args(["run", "--quiet", "-o", "two.out"])
-        .jobs("two.urls", list("2"))
-        .output();
-    second.exits(1);
-    let both = second
-        .again()
-        .args(["report", "--failed-jobs", "two.out", OUT])
-        .output();
-    both.exits(0).says("2 failed jobs copied");
-    assert_eq!(copied(&both), list("2") + &list("1"));
-    let job = format!("{{\"id\":\"a\",\"url\":\"{}\"}}\n", server.url("/bad"));
-    let one = run().jobs("a.jsonl", job).output();
-    let other = one
-        .again()
-        .file("b.out", "")
-        .args(["run", "--quiet", "a.jsonl", "-o", "b.out"])
-        .output();
-    let same = report(other).args(["b.out"]).output();
-    same.exits(2).says("two failed jobs have the id \"a\"");
-    assert_eq!(copied(&same), "");
-    let twice = report(both).args(["./out.jsonl"]).output();
-    twice.exits(2).says("named twice");
-}
-
-#[test]
-fn what_cannot_be_read_is_told_with_its_place_and_a_mend() {
-    let server = server();
-    let list = server.url("/bad") + "\n";
-    let done = run().jobs("jobs.urls", &list).output();
-    let whole = String::from_utf8(done.bytes(OUT)).expect("it is text");
-    let mut done = report(done)
-        .file(OUT, whole.clone() + &whole[..50])
-        .output();
-    done.exits(0).says("out.jsonl:2: the last line is torn");
-    assert_eq!(copied(&done), list);
-    for (text, words) in [
-        (format!("{{\n{whole}"), "out.jsonl:1: is no result"),
-        (format!("{{}}\n{whole}"), "missing field `status`"),
-    ] {
-        done = report(done).file(OUT, text).output();
-        done.exits(2).says(words).says("mend: ");
-        assert_eq!(copied(&done), "");
-    }
-    done = report(done).file(OUT, &whole).output();
-    done.exits(0);
-    for (run, words) in [("[", "EOF"), ("{}", "missing field")] {
-        done = report(done).file(RUN, run).output();
-        done.exits(2).says(RUN).says(words).says("mend: it stands");
-    }
-    fs::remove_file(done.path(RUN)).expect("it is there");
-    let alone = report(done).output();
-    alone.exits(2).says("out.jsonl.run: does not tell");
-    Shaper::plain()
-        .args(["report", "none.jsonl", "--failed-jobs"])
-        .output()
-        .exits(2)
-        .says("none.jsonl: cannot be read");
-    let bare = Shaper::plain().args(["report", OUT]).output();
-    bare.exits(2).says("--failed-jobs");
-}
-
-#[test]
-fn a_closed_stdout_ends_the_copy_quietly() {
-    let server = server();
-    let done = run().jobs("jobs.urls", server.url("/bad") + "\n").output();
-    let report = report(done).stdout_is_closed().output();
-    report.exits(141);
-    assert_eq!(report.stderr, "");
-}
-
-#[test]
-fn bodies_in_files_are_told_with_their_folder() {
-    let server = server();
-    let job = format!(
-        "{{\"url\":\"{}\",\"body_file\":\"body\"}}\n",
-        server.url("/bad")
-    );
-    let done = run()
-        .file("in/body", "x")
-        .jobs("in/jobs.jsonl", &job)
-        .output();
-    let copy = report(done).output();
-    copy.exits(0)
-        .says("1 copied line with a body_file")
-        .says("a file in in");
-    assert_eq!(copied(&copy), job);
-    let changed = report(copy).file("in/body", "y").output();
-    changed.exits(2).says("what is in body may have changed");
+    assert_eq!(results["ended"], "interrupted");
+    same(run, results);
 }

@@ -54,8 +54,8 @@ pub(super) enum Command {
     Compare(CompareArgs),
     /// Prove from the recorded send times that no limit was exceeded
     Verify(Box<VerifyArgs>),
-    /// Copy the lines of the jobs that failed out of the job files, to run them again
-    Report(ReportArgs),
+    /// Report again from results: of a run, or of shards together; or copy the jobs that failed, to run them again
+    Report(Box<ReportArgs>),
     /// Serve the modelled API over HTTP
     Mock(MockArgs),
     /// Print the script that completes this command line in a shell

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use tempfile::SpooledTempFile;
 
-use super::args::ReportArgs;
-use super::not_it::NotIt;
-use super::origin::Run;
-use super::verify::once;
-use super::{say, unwritten};
+use super::super::args::ReportArgs;
+use super::super::not_it::NotIt;
+use super::super::origin::Run;
+use super::super::verify::once;
+use super::super::{say, unwritten};
 use crate::error::{Exit, Problem};
 use crate::results::{self, FailedJob, FailedJobs};
 use crate::source::{Chosen, Format, Found};
@@ -18,7 +18,7 @@ use crate::source::{Chosen, Format, Found};
 /// Copied lines above this, in bytes, wait in a file that has no name.
 const IN_MEMORY: usize = 16 << 20;
 
-pub(super) fn report(args: &ReportArgs) -> Result<Exit, Problem> {
+pub(super) fn copy(args: &ReportArgs) -> Result<Exit, Problem> {
     args.results
         .iter()
         .try_for_each(|path| results::check(path))?;

@@ -1,0 +1,414 @@
+//! `shaper report --failed-jobs`: the lines of failed jobs, to be run again, or why they cannot be.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::program::{OUT, Output, Shaper};
+use crate::support::server::{Server, Step};
+
+/// What stands beside `out.jsonl`.
+const RUN: &str = "out.jsonl.run";
+
+/// Refuses targets with `bad` in them.
+fn server() -> Server {
+    Server::answering(|ask| {
+        if ask.target.contains("bad") {
+            Step::status(400)
+        } else {
+            Step::ok()
+        }
+    })
+}
+
+fn run() -> Shaper {
+    Shaper::run().args(["--quiet"]).with_results()
+}
+
+/// The report, in the directory of what was done before.
+fn report(done: Output) -> Shaper {
+    done.again().args(["report", OUT, "--failed-jobs"])
+}
+
+fn copied(done: &Output) -> String {
+    String::from_utf8(done.stdout.clone()).expect("the jobs of these tests are text")
+}
+
+fn jobs(results: &[Value]) -> Vec<&str> {
+    let jobs = results.iter().map(|line| line["job"].as_str());
+    jobs.map(|job| job.expect("each has one")).collect()
+}
+
+#[test]
+fn the_lines_of_failed_jobs_are_copied_byte_for_byte() {
+    let server = server();
+    let bad = format!(
+        " {{\"url\" : \"{}\",\"body\":{{\"q\": 1.0}}, \"meta\":\"\u{e9}\\u00e9\"}}\t",
+        server.url("/bad")
+    );
+    let last = format!("{{\"url\":\"{}\"}}", server.url("/bad/last"));
+    let good = format!("{{\"url\":\"{}\"}}", server.url("/good"));
+    let text = format!("\u{feff}{bad}\r\n\n{good}\nno job\n{bad}\n{last}");
+    let done = run().jobs("jobs.jsonl", text).output();
+    done.exits(1);
+    let report = report(done).output();
+    report.exits(0).says("3 failed jobs copied");
+    assert_eq!(copied(&report), format!("{bad}\n{bad}\n{last}\n"));
+}
+
+#[test]
+fn a_list_of_urls_is_copied_without_its_comments() {
+    let server = server();
+    let done = run()
+        .jobs("jobs.urls", "# all\n/good\n  /bad?a=1 \n# more\n\n/bad?a=2")
+        .args(["--base-url", &server.url("/")])
+        .output();
+    let report = report(done).output();
+    report.exits(0).says("they were given: --base-url http://");
+    assert_eq!(copied(&report), "  /bad?a=1 \n/bad?a=2\n");
+}
+
+#[test]
+fn what_is_copied_can_be_run_again_and_makes_the_same_jobs() {
+    let server = server();
+    let text = format!(
+        "{{\"id\":\"a\",\"url\":\"{0}\"}}\n{{\"url\":\"{1}\",\"body\":\"x\"}}\n{{\"url\":\"{0}\",\"headers\":{{\"x\":\"1\"}}}}\n",
+        server.url("/bad"),
+        server.url("/good")
+    );
+    let done = run().jobs("jobs.jsonl", text).args(["-X", "PUT"]).output();
+    let first = done.results();
+    let report = report(done).output();
+    report
+        .exits(0)
+        .says("again with what they were given: -X PUT");
+    let again = run()
+        .jobs("again.jsonl", &report.stdout)
+        .args(["-X", "PUT"])
+        .output();
+    again.exits(1);
+    let (first, second) = (jobs(&first), again.results());
+    assert_eq!(jobs(&second), [first[0], first[2]], "{report}");
+}
+
+#[test]
+fn a_retried_job_that_became_ok_is_not_copied() {
+    let server = Server::answering(|ask| match (ask.target, ask.nth_of_target) {
+        ("/later", 0) | ("/never", _) => Step::status(400),
+        _ => Step::ok(),
+    });
+    let list = ["/later", "/never", "/good"].map(|target| server.url(target) + "\n");
+    let done = run().jobs("jobs.urls", list.concat()).output();
+    done.exits(1);
+    let both = report(done).output();
+    assert_eq!(copied(&both), list[..2].concat());
+    let retried = both
+        .again()
+        .args(["run", "jobs.urls", "--quiet", "-o", OUT])
+        .args(["--resume", "--retry-failed"])
+        .output();
+    retried.exits(1);
+    let one = report(retried).output();
+    one.exits(0);
+    assert_eq!(copied(&one), list[1]);
+}
+
+#[test]
+fn where_nothing_failed_nothing_is_copied() {
+    let server = server();
+    let done = run().jobs("jobs.urls", server.list(3)).output();
+    done.exits(0);
+    let report = report(done).output();
+    report.exits(0).says("none of 3 results");
+    assert_eq!(copied(&report), "");
+}
+
+#[test]
+fn an_edited_file_is_refused_before_anything_is_copied() {
+    let server = server();
+    let line = |target: &str| format!("{{\"url\":\"{}\"}}\n", server.url(target));
+    let text = [line("/bad/1"), line("/good"), line("/bad/2")];
+    let mut done = run().jobs("jobs.jsonl", text.concat()).output();
+    let job = done.results()[2]["job"].clone();
+    let job = job.as_str().expect("it has one");
+    let sizes = format!("{} bytes then", text.concat().len());
+    for (edited, words) in [
+        (text[..2].concat() + &line("/bad/3"), job),
+        (text[..2].concat() + "\n", "is blank or a comment"),
+        (text[..2].concat(), "has 2 lines"),
+        (text[..2].concat() + "{\"url\"", "makes no job: input ends"),
+        (
+            text[..2].concat() + &text[2].replace('{', "{\"id\":\"b\","),
+            "has no id",
+        ),
+    ] {
+        let refused = report(done).file("jobs.jsonl", &edited).output();
+        refused.exits(2).says("jobs.jsonl:3: ").says(words);
+        refused.says("nothing was copied").says("(out.jsonl:");
+        refused.says("mend: restore the file");
+        if edited.len() != text.concat().len() {
+            refused.says(&sizes);
+        }
+        assert_eq!(copied(&refused), "", "{edited}");
+        done = refused;
+    }
+    report(done)
+        .file("jobs.jsonl", text.concat())
+        .output()
+        .exits(0);
+}
+
+#[test]
+fn what_the_run_was_given_and_is_not_kept_is_asked_for() {
+    let server = server();
+    let base = format!("http://user:canary@{}/", server.host());
+    let done = run()
+        .jobs("jobs.urls", "/bad\n")
+        .args(["--base-url", &base, "--data", "canary"])
+        .output();
+    done.exits(1);
+    let refused = report(done).output();
+    refused
+        .exits(2)
+        .says("the run had --data, whose text is not kept")
+        .says("the run had --base-url with credentials")
+        .never_says("canary");
+    let other = report(refused)
+        .args(["--base-url", &base, "--data", "other"])
+        .output();
+    other
+        .exits(2)
+        .says("--data may be another")
+        .never_says("canary");
+    let report = report(other)
+        .args(["--base-url", &base, "--data", "canary"])
+        .output();
+    report.exits(0).never_says("canary").says("--data ***");
+    assert_eq!(copied(&report), "/bad\n");
+}
+
+#[test]
+fn jobs_from_stdin_are_listed() {
+    let server = server();
+    let text = format!(
+        "{{\"id\":\"a\",\"url\":\"{}\"}}\n\n{{\"url\":\"{}\"}}\n",
+        server.url("/bad/1?key=canary"),
+        server.url("/bad/2")
+    );
+    let done = run().stdin(&text).output();
+    done.exits(1);
+    let listed = report(done).output();
+    listed
+        .exits(1)
+        .says("2 failed jobs came from standard input")
+        .says("line 1  id \"a\"  http://")
+        .says("/bad/1?key=***")
+        .says("line 3  http://")
+        .never_says("canary");
+    assert_eq!(copied(&listed), "");
+    let file = format!("{{\"url\":\"{}\"}}\n", server.url("/bad/3"));
+    let both = run()
+        .stdin(&text)
+        .args(["-"])
+        .jobs("b.jsonl", &file)
+        .output();
+    let report = report(both).output();
+    report.exits(1).says("1 failed job copied").says("line 3");
+    assert_eq!(copied(&report), file);
+}
+
+#[test]
+fn several_inputs_are_copied_in_their_order_and_one_format_at_a_time() {
+    let server = server();
+    let list = |name: &str| server.url(&format!("/bad/{name}")) + "\n";
+    let job = |name: &str| format!("{{\"url\":\"{}\"}}\n", server.url(&format!("/bad/{name}")));
+    let two = run()
+        .jobs("b/jobs.urls", list("1") + &list("2"))
+        .jobs("a/jobs.urls", list("3"))
+        .output();
+    let all = report(two).output();
+    all.exits(0);
+    assert_eq!(copied(&all), list("1") + &list("2") + &list("3"));
+    let mixed = run()
+        .jobs("a.urls", list("1"))
+        .jobs("b.jsonl", job("2"))
+        .output();
+    let mut done = report(mixed).output();
+    done.exits(2)
+        .says("a.urls holds jobs as urls, b.jsonl as jsonl")
+        .says("mend: copy one format at a time: --format urls");
+    assert_eq!(copied(&done), "");
+    for (format, wanted) in [("urls", list("1")), ("jsonl", job("2"))] {
+        done = report(done).args(["--format", format]).output();
+        done.exits(1).says("1 failed job left out");
+        assert_eq!(copied(&done), wanted);
+    }
+}
+
+#[test]
+fn job_files_are_found_from_elsewhere() {
+    let server = server();
+    let list = server.url("/bad") + "\n";
+    let done = run().jobs("in/jobs.urls", &list).output();
+    let results = done.path(OUT);
+    let elsewhere = Shaper::plain()
+        .args(["report", "--failed-jobs"])
+        .args([&results])
+        .output();
+    elsewhere.exits(0);
+    assert_eq!(copied(&elsewhere), list);
+    // The folder of the run is gone; beside the results the names are the same.
+    let moved = Shaper::plain()
+        .file("new/in/jobs.urls", &list)
+        .file("new/out.jsonl", done.bytes(OUT));
+    let run = String::from_utf8(done.bytes(RUN)).expect("it is text");
+    let folder = results.parent().and_then(|it| it.to_str());
+    let run = run.replace(folder.expect("it is text"), "/gone");
+    let moved = moved
+        .file("new/out.jsonl.run", &run)
+        .args(["report", "new/out.jsonl", "--failed-jobs"])
+        .output();
+    moved.exits(0);
+    assert_eq!(copied(&moved), list);
+    fs::remove_file(done.path("in/jobs.urls")).expect("it is there");
+    let missing = done
+        .again()
+        .file(RUN, run)
+        .args(["report", "./out.jsonl", "--failed-jobs"])
+        .output();
+    missing
+        .exits(2)
+        .says("in/jobs.urls: the job file is not there")
+        .says("tried /gone/in/jobs.urls and ./in/jobs.urls")
+        .says("mend: put it back");
+}
+
+#[test]
+fn a_job_of_an_input_that_is_named_twice_is_copied_twice() {
+    let server = server();
+    let list = server.url("/bad") + "\n";
+    let done = run().jobs("jobs.urls", &list).args(["jobs.urls"]).output();
+    let report = report(done).output();
+    report.exits(0);
+    assert_eq!(copied(&report), list.repeat(2));
+}
+
+#[test]
+fn lines_that_have_moved_between_runs_are_told() {
+    let server = server();
+    let list = server.url("/bad") + "\n";
+    let done = run().jobs("jobs.urls", &list).output();
+    let longer = server.url("/good") + "\n" + &list;
+    let resumed = done
+        .again()
+        .file("jobs.urls", longer)
+        .args(["run", "jobs.urls", "--quiet", "-o", OUT, "--resume"])
+        .output();
+    let refused = report(resumed).output();
+    refused
+        .exits(2)
+        .says("jobs.urls:1: is job ")
+        .says("lines may have moved")
+        .says("--resume --retry-failed");
+}
+
+#[test]
+fn several_files_of_results_are_told_in_their_order() {
+    let server = server();
+    let list = |name: &str| server.url(&format!("/bad/{name}")) + "\n";
+    let first = run().jobs("one.urls", list("1")).output();
+    let second = first
+        .again()
+        .args(["run", "--quiet", "-o", "two.out"])
+        .jobs("two.urls", list("2"))
+        .output();
+    second.exits(1);
+    let both = second
+        .again()
+        .args(["report", "--failed-jobs", "two.out", OUT])
+        .output();
+    both.exits(0).says("2 failed jobs copied");
+    assert_eq!(copied(&both), list("2") + &list("1"));
+    let job = format!("{{\"id\":\"a\",\"url\":\"{}\"}}\n", server.url("/bad"));
+    let one = run().jobs("a.jsonl", job).output();
+    let other = one
+        .again()
+        .file("b.out", "")
+        .args(["run", "--quiet", "a.jsonl", "-o", "b.out"])
+        .output();
+    let same = report(other).args(["b.out"]).output();
+    same.exits(2).says("two failed jobs have the id \"a\"");
+    assert_eq!(copied(&same), "");
+    let twice = report(both).args(["./out.jsonl"]).output();
+    twice.exits(2).says("named twice");
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_its_place_and_a_mend() {
+    let server = server();
+    let list = server.url("/bad") + "\n";
+    let done = run().jobs("jobs.urls", &list).output();
+    let whole = String::from_utf8(done.bytes(OUT)).expect("it is text");
+    let mut done = report(done)
+        .file(OUT, whole.clone() + &whole[..50])
+        .output();
+    done.exits(0).says("out.jsonl:2: the last line is torn");
+    assert_eq!(copied(&done), list);
+    for (text, words) in [
+        (format!("{{\n{whole}"), "out.jsonl:1: is no result"),
+        (format!("{{}}\n{whole}"), "missing field `status`"),
+    ] {
+        done = report(done).file(OUT, text).output();
+        done.exits(2).says(words).says("mend: ");
+        assert_eq!(copied(&done), "");
+    }
+    done = report(done).file(OUT, &whole).output();
+    done.exits(0);
+    for (run, words) in [("[", "EOF"), ("{}", "missing field")] {
+        done = report(done).file(RUN, run).output();
+        done.exits(2).says(RUN).says(words).says("mend: it stands");
+    }
+    fs::remove_file(done.path(RUN)).expect("it is there");
+    let alone = report(done).output();
+    alone.exits(2).says("out.jsonl.run: does not tell");
+    Shaper::plain()
+        .args(["report", "none.jsonl", "--failed-jobs"])
+        .output()
+        .exits(2)
+        .says("none.jsonl: cannot be read");
+    for both in [["--report", "json"], ["--qps", "5"]] {
+        let both = Shaper::plain()
+            .args(["report", OUT, "--failed-jobs"])
+            .args(both);
+        both.output().exits(2).says("cannot be used with");
+    }
+}
+
+#[test]
+fn a_closed_stdout_ends_the_copy_quietly() {
+    let server = server();
+    let done = run().jobs("jobs.urls", server.url("/bad") + "\n").output();
+    let report = report(done).stdout_is_closed().output();
+    report.exits(141);
+    assert_eq!(report.stderr, "");
+}
+
+#[test]
+fn bodies_in_files_are_told_with_their_folder() {
+    let server = server();
+    let job = format!(
+        "{{\"url\":\"{}\",\"body_file\":\"body\"}}\n",
+        server.url("/bad")
+    );
+    let done = run()
+        .file("in/body", "x")
+        .jobs("in/jobs.jsonl", &job)
+        .output();
+    let copy = report(done).output();
+    copy.exits(0)
+        .says("1 copied line with a body_file")
+        .says("a file in in");
+    assert_eq!(copied(&copy), job);
+    let changed = report(copy).file("in/body", "y").output();
+    changed.exits(2).says("what is in body may have changed");
+}
