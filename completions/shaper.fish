@@ -29,7 +29,7 @@ complete -c shaper -n "__fish_shaper_needs_command" -s V -l version -d 'Print ve
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "run" -d 'Do the jobs under the limits, write one result per job, report'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "compare" -d 'The same 1000 jobs under several disciplines, side by side; virtual time, nothing is sent'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "verify" -d 'Prove from the recorded send times that no limit was exceeded'
-complete -c shaper -n "__fish_shaper_needs_command" -f -a "report" -d 'Copy the lines of the jobs that failed out of the job files, to run them again'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "report" -d 'Report again from results: of a run, or of shards together; or copy the jobs that failed, to run them again'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "mock" -d 'Serve the modelled API over HTTP'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "completions" -d 'Print the script that completes this command line in a shell'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "help" -d 'Say how a command is used, or (help limits) which limit suits which server'
@@ -144,12 +144,33 @@ csv\t'For spreadsheets'
 none\t'No report'"
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -s c -l concurrency -d 'Slots: requests in flight' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -s h -l help -d 'Print help; -h is shorter'
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l report -d 'The report: text, json, csv (a table: metric, label, value, unit), none' -r -f -a "text\t'For people'
+json\t'For programs'
+csv\t'For spreadsheets'
+none\t'No report'"
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l report-file -d 'Where the report goes; default: stderr after a run, else stdout' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l tps -d 'Units per second' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l token-burst -d 'Capacity and start level of --tpm and --tps; default one minute\'s (second\'s) worth' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l window -l sliding-window -d 'At most N sends in ANY window of DUR; repeatable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l limit -d 'Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] [per=KEY] [at=send|reply] [name=WORD]"; see `shaper help limits`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l per -d 'Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)' -r -f -a "host\t''
+header:\t''
+field:\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l base-url -d 'What relative URLs were relative to' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l data -d 'The body of jobs that have none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l format -d 'jsonl or urls: of several job files only those in this format' -r -f -a "jsonl\t''
 urls\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand report" -l failed-jobs -d 'Copy the lines of failed jobs to stdout, byte for byte'
+complete -c shaper -n "__fish_shaper_using_subcommand report" -s c -l concurrency -d 'Slots: requests in flight' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l ascii -d 'No characters outside ASCII'
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l failed-jobs -d 'Copy the lines of failed jobs to stdout, byte for byte; needs FILE.run'
 complete -c shaper -n "__fish_shaper_using_subcommand report" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_using_subcommand mock" -l listen -d 'Where to listen; loopback by default' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand mock" -l latency -d '50ms, exp:50ms (exponential), p50:80ms/p99:400ms (log-normal)' -r -f

@@ -257,7 +257,7 @@ impl Figures {
                         let count = usize::try_from(*count).unwrap_or(usize::MAX);
                         std::iter::repeat_n(*answers, count)
                     })
-                    .take(SECONDS)
+                    .take(metrics::SECONDS)
                     .collect(),
             },
             peak_in_flight: self.peak_in_flight,
@@ -280,9 +280,6 @@ impl Figures {
         (begun, begun.after(span(self.elapsed_ms)))
     }
 }
-
-/// The most seconds that are read.
-const SECONDS: usize = 1 << 24;
 
 #[expect(clippy::cast_precision_loss, reason = "exact up to 104 days")]
 fn ms(span: Duration) -> f64 {

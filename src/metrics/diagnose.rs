@@ -135,7 +135,10 @@ const FINDINGS: [fn(&Seen) -> Option<String>; 9] = [
             .copied()
             .filter(|&n| n > 0)?;
         let answers: u64 = seen.summary.statuses.values().sum();
-        Some(if seen.setup.limits.is_empty() {
+        let told = seen.summary.stretch.part != Part::Recorded;
+        Some(if seen.setup.limits.is_empty() && !told {
+            format!("{refused} of {answers} answers were 429: the server wants fewer requests")
+        } else if seen.setup.limits.is_empty() {
             format!(
                 "{refused} of {answers} answers were 429 and no rate limit is set; \
  slots look at no clock, --qps N does"
@@ -248,7 +251,7 @@ impl Seen<'_> {
             },
         };
         let percent = longest.percent;
-        cure.verdict = format!("{} ({percent} % of what the jobs waited)", cure.verdict);
+        cure.verdict = format!("{} ({percent} % of the jobs' waits)", cure.verdict);
         cure
     }
 

@@ -3,16 +3,13 @@
 use std::time::Duration;
 
 use super::stretch::{duration, per};
-use super::{MeanUnits, Owner, Part, Stretch};
+use super::{MeanUnits, Owner, Part, SECONDS, Stretch};
 use crate::outcome::{Try, UnitsSpent};
 use crate::units::{Tick, nanos};
 
-/// The most seconds that are counted one by one, about half a year: moments of a file may lie anywhere.
-const SECONDS: usize = 1 << 24;
-
 /// Sums over the tries in some spans of time. The order in which they are told is all one.
 ///
-/// Memory: 4 bytes for each second.
+/// Memory: 4 bytes for each of the first 2 million seconds of a span.
 #[derive(Debug)]
 pub struct Measure {
     /// In order, none touches the next.
@@ -118,11 +115,9 @@ impl Span {
         }
     }
 
-    /// None where there are too many.
     fn seconds(mut self) -> Vec<u32> {
         let whole = usize::try_from(self.to.since(self.from).as_secs()).unwrap_or(usize::MAX);
-        self.seconds
-            .resize(if whole > SECONDS { 0 } else { whole }, 0);
+        self.seconds.resize(whole.min(SECONDS), 0);
         self.seconds
     }
 }

@@ -41,7 +41,7 @@ use crate::units::Tick;
 pub const LATE: Duration = Duration::from_millis(100);
 
 /// The most seconds that are counted one by one, 24 days: 8 MB.
-const SECONDS: usize = 1 << 21;
+pub const SECONDS: usize = 1 << 21;
 
 /// Everything that is counted while a run goes. Memory: fixed, but 4 bytes for each of the first 2 million
 /// seconds.

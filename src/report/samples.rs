@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::{Facts, Report, Standing};
+use super::{Facts, Report, Source, Sources, Standing};
 use crate::engine::{Arrivals, End, Refund, Signal};
 use crate::error::{Exit, Problem};
 use crate::job::{BadLine, JobHash, Keys, Place};
 use crate::limit::{Counts, Spec};
 use crate::metrics::littles::Setup;
-use crate::metrics::{HoldOn, LONGEST, Metrics, Owner, Summary, Turn};
+use crate::metrics::{HoldOn, LONGEST, Metrics, Owner, Part, Summary, Turn};
 use crate::outcome::{Failure, FailureKind, Outcome, Reached, Spent, Status, Try, UnitsSpent};
 use crate::proof::{Event, Proof, Proven, Prover, Terms};
 use crate::units::{Cost, Tick};
@@ -196,6 +196,51 @@ pub(super) fn fullest() -> Report {
     Report::new(summary, setup, facts)
 }
 
+/// Results of which nothing tells the run.
+pub(super) fn recorded() -> Report {
+    let Report {
+        mut summary, setup, ..
+    } = held_by_slots();
+    summary.stretch.part = Part::Recorded;
+    summary.stretch.shares.clear();
+    let waits = [("slot", 800), ("backoff", 150), ("tpm", 50)];
+    let waits = waits.map(|(name, seconds)| (name.into(), Duration::from_secs(seconds)));
+    summary.waits = waits.into();
+    (summary.cut_off, summary.pauses) = (None, None);
+    (summary.unrepeated, summary.untold) = (None, None);
+    let facts = Facts {
+        inputs: Vec::new(),
+        seed: None,
+        transport: None,
+        end: Standing::Untold,
+        ..facts()
+    };
+    Report::new(summary, setup, facts).from(Sources {
+        files: vec![source("standing.jsonl", Some(4001))],
+        runs: 1,
+        notes: vec!["nothing tells the limits".to_owned()],
+    })
+}
+
+fn source(name: &str, torn: Option<u64>) -> Source {
+    Source {
+        name: name.to_owned(),
+        results: 4000,
+        replaced: 7,
+        torn,
+    }
+}
+
+/// Everything at once, read from many files.
+pub(super) fn fullest_again() -> Report {
+    let names = (0..12).map(|number| format!("{number}{HOSTILE}"));
+    fullest().from(Sources {
+        files: names.map(|name| source(&name, Some(4001))).collect(),
+        runs: 40,
+        notes: vec![HOSTILE.repeat(9); 9],
+    })
+}
+
 /// Every kind of run, each with a name.
 pub(super) fn all() -> Vec<(&'static str, Report)> {
     let bare = Setup {
@@ -246,6 +291,8 @@ pub(super) fn all() -> Vec<(&'static str, Report)> {
         ("interrupted", interrupted),
         ("resumed", resumed),
         ("fullest", fullest()),
+        ("recorded", recorded()),
+        ("fullest again", fullest_again()),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! The report for people: at most 45 lines of 100 columns, or as many as hold the same in fewer. Floor 4: doors.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use super::page::{Look, Page, Tone};
 use super::{Report, Standing, proof};
@@ -212,9 +213,13 @@ impl Page {
         let text = if shares.is_empty() {
             dash.to_owned()
         } else {
+            // Of runs beside each other each has its own next job.
+            let all: Duration = shares.iter().map(|share| share.span).sum();
+            let beside = all > span + Duration::from_millis(1);
+            let of = if beside { " of all runs" } else { "" };
             format!(
-                "of {} the next job waited {}{}",
-                show_span(span),
+                "of {}{of} the next job waited {}{}",
+                show_span(if beside { all } else { span }),
                 held.join(", "),
                 idle.unwrap_or_default()
             )
@@ -524,6 +529,25 @@ mod tests {
                 "3940 of 4000 jobs were first sent over 100 ms after they were due, held by slots",
             ],
         );
+    }
+
+    #[test]
+    fn results_alone_say_what_their_jobs_waited_for_and_what_nobody_knows() {
+        let words = [
+            "all 20 slots were taken (80 % of the jobs' waits)",
+            "read — = ok 3600 + failed 400 + invalid 0 + skipped 0 + cancelled —",
+            "RESULTS     standing.jsonl: 4000 results, 7 of them replaced by a later one of the same job;",
+            "line 4001 is torn and was passed over",
+            "nothing tells the limits",
+            "whole run used: nothing tells its steady part",
+            "waited 13m 20s for slots (80 %), 2m 30s for backoff (15 %)",
+            "400 of 4000 answers were 429: the server wants fewer requests",
+            "held by slots",
+            "pauses asked —",
+            "seed —, transport —, input —",
+        ];
+        assert_holds(&shown(&samples::recorded()), &words);
+        assert_holds(&shown(&samples::fullest_again()), &["and 9 more files"]);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The part of the text that sets observed throughput beside its ceilings. Floor 4: doors.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use super::Report;
 use super::bars::{Mark, histogram};
@@ -15,8 +14,6 @@ use crate::units::{Cost, show_span, three_digits};
 /// Where the sentence on the histogram begins, and where its axis does.
 const UNDER: usize = 2;
 const AXIS: usize = 4;
-/// Above this nobody counts seconds; see [`Measure`](crate::metrics::Measure).
-const MONTH: Duration = Duration::from_secs(30 * 86_400);
 
 impl Page {
     pub(super) fn throughput(&mut self, report: &Report) {
@@ -68,13 +65,8 @@ impl Page {
             return;
         }
         if stretch.per_second.len() < 2 {
-            let why = if span < MONTH {
-                "under 2 whole seconds"
-            } else {
-                "too many seconds"
-            };
             let text = format!(
-                "no histogram of answers per second: {why} ({})",
+                "no histogram of answers per second: under 2 whole seconds ({})",
                 show_span(span)
             );
             self.under(&text);
