@@ -86,7 +86,8 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             [CompletionResult]::new('--body', '--body', [CompletionResultType]::ParameterName, 'Bodies of answers in the results: keep, none')
             [CompletionResult]::new('--headers', '--headers', [CompletionResultType]::ParameterName, 'Headers of answers in the results: keep, none')
             [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'The report: text, json, csv (a table: metric, label, value, unit), none')
-            [CompletionResult]::new('--report-file', '--report-file', [CompletionResultType]::ParameterName, 'Where the report goes; default: stderr after a run, else stdout')
+            [CompletionResult]::new('--report-file', '--report-file', [CompletionResultType]::ParameterName, 'Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE')
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'The report as one page with charts, which needs no other file and no network')
             [CompletionResult]::new('--hdr', '--hdr', [CompletionResultType]::ParameterName, 'Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never')
             [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'Progress on stderr: auto, bar (a line that is redrawn), plain (a line each 10 s), none')
@@ -143,7 +144,9 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
         }
         'shaper;report' {
             [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'The report: text, json, csv (a table: metric, label, value, unit), none')
-            [CompletionResult]::new('--report-file', '--report-file', [CompletionResultType]::ParameterName, 'Where the report goes; default: stderr after a run, else stdout')
+            [CompletionResult]::new('--report-file', '--report-file', [CompletionResultType]::ParameterName, 'Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE')
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'The report as one page with charts, which needs no other file and no network')
+            [CompletionResult]::new('--hdr', '--hdr', [CompletionResultType]::ParameterName, 'Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never')
             [CompletionResult]::new('--qps', '--qps', [CompletionResultType]::ParameterName, 'Requests per time, a token bucket')
             [CompletionResult]::new('--rate', '--rate', [CompletionResultType]::ParameterName, 'Requests per time, a token bucket')

@@ -226,7 +226,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__report)
-            opts="-X -c -h --report --report-file --color --ascii --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --failed-jobs --base-url --method --data --format --concurrency --help"
+            opts="-X -c -h --report --report-file --html --hdr --color --ascii --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --failed-jobs --base-url --method --data --format --concurrency --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -237,6 +237,14 @@ _shaper() {
                     return 0
                     ;;
                 --report-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hdr)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -372,7 +380,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__run)
-            opts="-c -H -X -n -o -v -q -h --concurrency --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --per-host --max-wait --queue-timeout --guard --arrivals --lookahead --estimate --usage --refund --oversize --max-attempts --retries --backoff --jitter --seed --retry-unsafe --timeout --connect-timeout --read-timeout --header --bearer-env --method --data --base-url --max-body --mock --format --limit-jobs --strict --allow-empty --output --overwrite --fsync --ordered --grace --body --headers --report --report-file --hdr --color --ascii --progress --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --help"
+            opts="-c -H -X -n -o -v -q -h --concurrency --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --per-host --max-wait --queue-timeout --guard --arrivals --lookahead --estimate --usage --refund --oversize --max-attempts --retries --backoff --jitter --seed --retry-unsafe --timeout --connect-timeout --read-timeout --header --bearer-env --method --data --base-url --max-body --mock --format --limit-jobs --strict --allow-empty --output --overwrite --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -694,6 +702,10 @@ _shaper() {
                     return 0
                     ;;
                 --report-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -82,7 +82,8 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --body 'Bodies of answers in the results: keep, none'
             cand --headers 'Headers of answers in the results: keep, none'
             cand --report 'The report: text, json, csv (a table: metric, label, value, unit), none'
-            cand --report-file 'Where the report goes; default: stderr after a run, else stdout'
+            cand --report-file 'Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE'
+            cand --html 'The report as one page with charts, which needs no other file and no network'
             cand --hdr 'Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable'
             cand --color 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never'
             cand --progress 'Progress on stderr: auto, bar (a line that is redrawn), plain (a line each 10 s), none'
@@ -136,7 +137,9 @@ set edit:completion:arg-completer[shaper] = {|@words|
         }
         &'shaper;report'= {
             cand --report 'The report: text, json, csv (a table: metric, label, value, unit), none'
-            cand --report-file 'Where the report goes; default: stderr after a run, else stdout'
+            cand --report-file 'Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE'
+            cand --html 'The report as one page with charts, which needs no other file and no network'
+            cand --hdr 'Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable'
             cand --color 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never'
             cand --qps 'Requests per time, a token bucket'
             cand --rate 'Requests per time, a token bucket'
