@@ -1,28 +1,278 @@
-//! `shaper compare`. Floor 6: front.
+//! `shaper compare`: joins jobs, disciplines and the page about them. Floor 6: front.
 
 use std::time::Duration;
 
-use super::args::CompareArgs;
-use super::print;
-use crate::drive::disciplines;
+use tokio::runtime;
+
+use super::args::{CompareArgs, NumberArgs};
+use super::run::exit_of;
+use super::{files, limits, say, show};
+use crate::client;
+use crate::clock::Clock;
+use crate::drive::disciplines::{self, DISCIPLINES, Keep, Live, Plan, Work};
 use crate::error::{Exit, Problem};
-use crate::report::comparison::{Marks, Numbers};
+use crate::estimate::Estimator;
+use crate::limit::{Spec, keys_of};
+use crate::report::comparison::{self, Api, Comparison, Numbers};
+use crate::signals::Ears;
+use crate::source::{self, Times, UnitsRule};
+use crate::units::{Cost, show_span};
 
-/// How long the modelled API takes.
-const LATENCY: Duration = Duration::from_millis(50);
+/// Equal jobs, and those of them that are sent for real.
+const JOBS: (u64, u64) = (1_000, 100);
 
-pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Problem> {
-    let numbers = Numbers {
-        slots: args.concurrency,
-        rate: args.qps.clone(),
-        jobs: args.jobs,
-        latency: LATENCY,
-    };
-    let marks = if args.ascii {
-        Marks::Ascii
-    } else {
-        Marks::Blocks
-    };
-    print(&disciplines::compare(&numbers).text(marks))?;
+/// What each of them costs of limits on units.
+const TOKENS: u64 = 100;
+
+/// The capacity of the large bucket, in periods: a bucket of several times the rate is often advised.
+const BURST: u64 = 4;
+
+/// So many bad lines and unknown fields are listed; the rest are counted.
+const LISTED: usize = 20;
+
+/// `leave` is called if it is to end and does not, from another thread.
+pub(super) fn compare(
+    args: &CompareArgs,
+    leave: impl FnOnce(Exit) + Send + 'static,
+) -> Result<Exit, Problem> {
+    if args.show.html.is_some() || !args.show.hdr.is_empty() {
+        let what = "--html and --hdr are for the report on a run";
+        return Err(Problem::usage(what, "--report json has every figure"));
+    }
+    let read = |path| files::Taken::new(path, "the jobs are read from it");
+    files::shown(&args.show, args.files.iter().map(read).collect())?;
+    let plan = plan(args)?;
+    if args.real.live {
+        return live(args, &plan, leave);
+    }
+    page(args, &disciplines::compare(&plan))?;
     Ok(Exit::AllOk)
+}
+
+fn page(args: &CompareArgs, told: &Comparison) -> Result<(), Problem> {
+    show::of_page(
+        &args.show,
+        |look| comparison::text(told, look),
+        || comparison::json(told),
+        comparison::figures_only,
+    )
+}
+
+fn plan(args: &CompareArgs) -> Result<Plan, Problem> {
+    let numbers = numbers(args)?;
+    let chosen = chosen(&args.numbers);
+    let needs = |key: &str| args.numbers.discipline.iter().any(|own| own == key);
+    if needs("tpm") && numbers.tpm.is_none() {
+        let mend = "give --tpm N with it";
+        return Err(Problem::usage("--discipline tpm has no number", mend));
+    }
+    if needs("limit") && numbers.own.is_empty() {
+        let mend = "give --limit SPEC with it";
+        return Err(Problem::usage("--discipline limit has no limit", mend));
+    }
+    let api = api(args, &numbers);
+    let (work, inputs) = work(args, &numbers, &chosen, &api)?;
+    let latencies = &args.world.latency;
+    Ok(Plan {
+        numbers,
+        chosen,
+        work,
+        inputs,
+        api,
+        latencies: latencies.iter().map(|it| it.latency).collect(),
+    })
+}
+
+/// In the order of the table; one of the user's own is always among them.
+fn chosen(args: &NumberArgs) -> Vec<&'static str> {
+    let asked = |key: &str| {
+        args.discipline.is_empty() || args.discipline.iter().any(|own| own == key) || key == "limit"
+    };
+    let keys = DISCIPLINES.iter().map(|row| row.key);
+    keys.filter(|key| asked(key)).collect()
+}
+
+fn numbers(args: &CompareArgs) -> Result<Numbers, Problem> {
+    let given = &args.numbers;
+    let rate = given.qps.clone();
+    let burst = match given.burst {
+        Some(burst) => burst.of(&rate),
+        None => Cost::new(rate.count.get().saturating_mul(BURST)).unwrap_or(Cost::ONE),
+    };
+    let mut own = given.limit.clone();
+    limits::name_apart(&mut own)?;
+    Ok(Numbers {
+        slots: given.concurrency,
+        window: given.window.clone().unwrap_or_else(|| rate.clone()),
+        burst,
+        tpm: given.tpm.or_else(|| {
+            let half = rate.per_second() * 60.0 * 100.0 / 2.0;
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a float saturates; rates are never negative"
+            )]
+            let half = (half as u64).max(TOKENS);
+            args.files.is_empty().then(|| Cost::new(half)).flatten()
+        }),
+        own,
+        rate,
+        seed: args.world.seed,
+    })
+}
+
+/// What it says of itself, and the rest as usual.
+fn api(args: &CompareArgs, numbers: &Numbers) -> Api {
+    let given = args.world.api.as_ref();
+    let mut spec = given.map(|given| given.spec.clone()).unwrap_or_default();
+    let mut written = Vec::new();
+    if !given.is_some_and(|given| given.says("latency"))
+        && let Some(first) = args.world.latency.first()
+    {
+        spec.latency = first.latency;
+        written.push(format!("latency={}", first.written));
+    }
+    if !given.is_some_and(|given| given.says("limit")) {
+        let window = Spec::window("api", numbers.rate.clone());
+        written.push(format!("limit={window}"));
+        spec.limits = vec![window];
+    }
+    written.extend(given.map(|given| given.written.clone()));
+    written.retain(|words| !words.is_empty());
+    Api {
+        spec,
+        written: written.join(","),
+    }
+}
+
+fn work(
+    args: &CompareArgs,
+    numbers: &Numbers,
+    chosen: &[&str],
+    api: &Api,
+) -> Result<(Work, Vec<String>), Problem> {
+    if args.files.is_empty() {
+        let (usual, for_real) = JOBS;
+        let count = if args.real.live { for_real } else { usual };
+        let count = args.numbers.count.map_or(count, Cost::get);
+        return Ok((Work::equal(count, TOKENS), Vec::new()));
+    }
+    let tpm = numbers.tpm.is_some() && chosen.contains(&"tpm");
+    let mut others = numbers.own.iter().chain(&api.spec.limits);
+    let counted = tpm || others.any(|limit| limit.counts.is_units());
+    let mut spec = source::Spec {
+        inputs: source::inputs(&args.files)?,
+        format: args.input.format,
+        base_url: args.job.base_url.clone(),
+        headers: args.job.headers()?,
+        method: args.job.method.clone(),
+        body: args.job.data.clone().map(Into::into),
+        limit_jobs: args.input.limit_jobs.map(Cost::get),
+        units: if counted {
+            UnitsRule::Reserve(Estimator::default())
+        } else {
+            UnitsRule::Ignored
+        },
+        times: Times::Read,
+        per: keys_of(&numbers.own),
+    };
+    if args.input.strict {
+        spec = source::check_strict(spec)?;
+    }
+    let keep = if args.real.live {
+        Keep::Whole
+    } else {
+        Keep::Bare
+    };
+    let mut more = 0;
+    let mut listed = 0;
+    let mut told = |text: String| {
+        if listed < LISTED {
+            listed += 1;
+            say(&text);
+        } else {
+            more += 1;
+        }
+    };
+    let work = Work::read(&spec, keep, &mut told);
+    if more > 0 {
+        say(&format!("and {more} more"));
+    }
+    let work = work?;
+    if work.count() == 0 && work.invalid > 0 {
+        let what = format!("no line makes a job, {} are invalid", work.invalid);
+        return Err(Problem::usage(what, "mend these lines"));
+    }
+    if work.count() == 0 && !args.input.allow_empty {
+        return Err(source::empty(&spec.inputs));
+    }
+    let names = spec.inputs.iter().map(source::Input::name).collect();
+    Ok((work, names))
+}
+
+fn live(
+    args: &CompareArgs,
+    plan: &Plan,
+    leave: impl FnOnce(Exit) + Send + 'static,
+) -> Result<Exit, Problem> {
+    let live = if args.files.is_empty() || args.world.api.is_some() {
+        Live::Mock
+    } else {
+        Live::Servers
+    };
+    let announced = announced(plan, live);
+    if !args.real.yes {
+        return Err(Problem::usage(
+            format!("{announced}; nothing was sent"),
+            "say --yes to send them",
+        ));
+    }
+    say(&announced);
+    client::raise_file_limit();
+    let unheard = |why: std::io::Error| {
+        let what = format!("signals cannot be heard: {why}");
+        Problem::usage(what, "free file descriptors and processes (ulimit -n, -u)")
+    };
+    let ears = Ears::open(say, |signal| leave(exit_of(signal))).map_err(unheard)?;
+    let runtime = runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|why| {
+        let what = format!("no timers or sockets: {why}");
+        Problem::usage(what, "free file descriptors")
+    })?;
+    let signals = ears.listen(Clock::start(), None).map_err(unheard)?;
+    let seen = runtime.block_on(plan.live(live, signals, &mut say));
+    runtime.shutdown_background();
+    let seen = seen?;
+    page(args, &seen)?;
+    Ok(seen.cut.map_or(Exit::AllOk, exit_of))
+}
+
+/// What would be sent, to whom, and for how long.
+fn announced(plan: &Plan, live: Live) -> String {
+    let rows = plan.done(live);
+    let (count, jobs) = (rows.len() as u64, plan.work.count());
+    let requests = count.saturating_mul(jobs);
+    let to = match live {
+        Live::Mock => "the modelled API in this process".to_owned(),
+        Live::Servers => match plan.work.servers().as_slice() {
+            [only] => only.clone(),
+            [first, others @ ..] => format!("{first} and {} more", others.len()),
+            [] => "nobody".to_owned(),
+        },
+    };
+    let again = ["storm", "retry"];
+    let again: Vec<&str> = again
+        .into_iter()
+        .filter(|key| rows.iter().any(|row| row.key == *key))
+        .collect();
+    let again = if again.is_empty() {
+        String::new()
+    } else {
+        format!(", and up to 4 retries of each in {}", again.join(" and "))
+    };
+    let takes = match plan.takes(live).as_secs() {
+        seconds @ 0..120 => format!("{} s", seconds.max(1)),
+        seconds => show_span(Duration::from_secs(seconds)),
+    };
+    format!("{count} disciplines x {jobs} jobs = {requests} requests to {to}{again}; about {takes}")
 }

@@ -73,7 +73,7 @@ impl LimitArgs {
 /// Gives each limit a name of its own: `window`, `window2`, as results count waits by name.
 ///
 /// Two names that the user gave and that are one, or that of another wait, are a usage problem.
-fn name_apart(specs: &mut [Spec]) -> Result<(), Problem> {
+pub(super) fn name_apart(specs: &mut [Spec]) -> Result<(), Problem> {
     let mut taken: Vec<Arc<str>> = Vec::new();
     for spec in specs {
         let own = spec.name.clone();
@@ -114,7 +114,7 @@ fn bound<T: Clone>(given: Option<&Bound<T>>) -> Option<T> {
 
 impl Burst {
     /// In requests, rounded down, at least 1.
-    fn of(self, rate: &Rate) -> Cost {
+    pub(super) fn of(self, rate: &Rate) -> Cost {
         match self {
             Self::Count(count) => count,
             Self::Worth(span) => {

@@ -97,7 +97,7 @@ fn full_name(command: &clap::Command) -> String {
 const MANY: usize = 20;
 
 /// The options that `-h` shows of commands with many: those that a first run needs.
-const USUAL: [&str; 30] = [
+const USUAL: [&str; 33] = [
     "jobs",
     "results",
     "concurrency",
@@ -117,6 +117,9 @@ const USUAL: [&str; 30] = [
     "mock",
     "api",
     "latency",
+    "discipline",
+    "live",
+    "yes",
     "format",
     "limit_jobs",
     "strict",

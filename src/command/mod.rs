@@ -43,7 +43,9 @@ pub fn main(line: impl IntoIterator<Item = OsString>) -> Exit {
     };
     let ended = match cli.command {
         Command::Run(args) => return until_left(move |leave| exit(run::run(&args, leave))),
-        Command::Compare(args) => compare::compare(&args),
+        Command::Compare(args) => {
+            return until_left(move |leave| exit(compare::compare(&args, leave)));
+        }
         Command::Verify(args) => verify::verify(&args),
         Command::Report(args) => report::report(&args),
         Command::Mock(args) => mock::mock(&args),

@@ -363,7 +363,7 @@ fn exit(report: &Report, end: &End) -> Exit {
     }
 }
 
-fn exit_of(signal: Signal) -> Exit {
+pub(super) fn exit_of(signal: Signal) -> Exit {
     match signal {
         Signal::Interrupt => Exit::Interrupted,
         Signal::Terminate => Exit::Terminated,

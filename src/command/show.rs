@@ -3,6 +3,8 @@
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 
+use serde_json::Value;
+
 use super::args::{OutputArgs, ShowArgs};
 use super::values::{ColorWhen, ReportForm};
 use super::{beside, print, say};
@@ -32,6 +34,23 @@ fn told(output: &OutputArgs, report: &Report) -> Result<(), Problem> {
         ReportForm::Json | ReportForm::Csv | ReportForm::None => say(page.trim_end()),
     }
     Ok(())
+}
+
+/// Any other page, on stdout unless a file is named: for people, or from its object for programs. `table` is what of
+/// that object is for spreadsheets.
+pub(super) fn of_page(
+    show: &ShowArgs,
+    text: impl FnOnce(Look) -> String,
+    object: impl FnOnce() -> Value,
+    table: impl FnOnce(Value) -> Value,
+) -> Result<(), Problem> {
+    let page = match show.report {
+        ReportForm::None => return Ok(()),
+        ReportForm::Text => text(show.look(&io::stdout())),
+        ReportForm::Json => format!("{}\n", object()),
+        ReportForm::Csv => csv::table(&table(object())),
+    };
+    write(show, &page)
 }
 
 /// Why a run has ended before its time, and how to go on.

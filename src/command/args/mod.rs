@@ -11,7 +11,7 @@ mod verify;
 
 use clap::{Args, Parser, Subcommand};
 
-pub(super) use compare::CompareArgs;
+pub(super) use compare::{CompareArgs, NumberArgs};
 pub(super) use completions::{CompletionsArgs, ManArgs};
 pub(super) use conditions::{FailIfArgs, StopIfArgs};
 pub(super) use mock::MockArgs;
@@ -50,8 +50,8 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Do the jobs under the limits, write one result per job, report
     Run(Box<RunArgs>),
-    /// The same 1000 jobs under several disciplines, side by side; virtual time, nothing is sent
-    Compare(CompareArgs),
+    /// The same jobs under several disciplines, side by side; in virtual time, nothing is sent
+    Compare(Box<CompareArgs>),
     /// Prove from the recorded send times that no limit was exceeded
     Verify(Box<VerifyArgs>),
     /// Report again from results: of a run, or of shards together; or copy the jobs that failed, to run them again

@@ -1,0 +1,201 @@
+//! The disciplines of `compare`, side by side. Floor 5: drive.
+//!
+//! The bad examples live here and cannot be reached from `run`.
+
+mod conduct;
+mod live;
+mod record;
+mod simulate;
+mod spike;
+mod table;
+#[cfg(test)]
+mod tests;
+mod trial;
+mod work;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+pub use live::{Live, Told};
+pub use table::{DISCIPLINES, Discipline};
+pub use work::{Keep, Work};
+
+use crate::limit::{Guard, Setting};
+use crate::metrics::{Part, Stretch};
+use crate::model::{Latency, Model, ModelSpec};
+use crate::report::comparison::{
+    Api, Comparison, Figures, Held, Jobs, Numbers, Row, Seen, Still, World,
+};
+use conduct::Course;
+use simulate::simulate;
+use table::Stills;
+use trial::{Asked, Trial};
+
+/// Fixed windows are counted from the epoch; a run begins this long before a boundary, but no more than half
+/// a period.
+const BEFORE_BOUNDARY: Duration = Duration::from_millis(50);
+
+/// The least and the most jobs with which it is seen what a discipline holds still.
+const STILL: (u64, u64) = (1_000, 100_000);
+
+/// What is compared.
+#[derive(Debug)]
+pub struct Plan {
+    /// What all disciplines use.
+    pub numbers: Numbers,
+    /// Keys of the disciplines, each once.
+    pub chosen: Vec<&'static str>,
+    /// The jobs.
+    pub work: Work,
+    /// The names of the files that they came from.
+    pub inputs: Vec<String>,
+    /// The modelled API.
+    pub api: Api,
+    /// The latencies at which it is seen what a discipline holds still.
+    pub latencies: Vec<Latency>,
+}
+
+impl Plan {
+    /// The disciplines that were chosen and for which there are numbers, in the order of the table.
+    pub fn disciplines(&self) -> impl Iterator<Item = &'static Discipline> {
+        DISCIPLINES
+            .iter()
+            .filter(|row| self.chosen.contains(&row.key) && (row.limits)(&self.numbers).is_some())
+    }
+
+    /// How long before a boundary of the fixed windows a run begins.
+    fn before(&self) -> Duration {
+        BEFORE_BOUNDARY.min(self.numbers.window.period / 2)
+    }
+
+    /// Virtual time, in which runs begin before a boundary.
+    fn course(&self) -> Course {
+        Course {
+            setting: Setting {
+                guard: Guard::Of(Duration::ZERO),
+                epoch: self.numbers.window.period.saturating_sub(self.before()),
+            },
+            slack: Duration::ZERO,
+            timeout: Duration::MAX,
+            most: None,
+        }
+    }
+
+    fn jobs(&self) -> Jobs {
+        Jobs {
+            count: self.work.count(),
+            units: self.work.units(),
+            inputs: self.inputs.clone(),
+            invalid: self.work.invalid,
+            span: self.work.span(),
+        }
+    }
+
+    /// One discipline with these jobs, in front of this API, as new.
+    fn run(&self, discipline: &Discipline, work: &Work, api: &ModelSpec) -> (Figures, Stretch) {
+        let course = self.course();
+        let mut model = Model::new(api, course.setting, self.numbers.seed);
+        let limits = (discipline.limits)(&self.numbers).unwrap_or_default();
+        let trial = Trial::new(
+            discipline,
+            &self.numbers,
+            limits,
+            &course,
+            work,
+            Asked::Unheard,
+        );
+        simulate(trial, api, &mut model, course.setting.epoch)
+    }
+
+    fn still(&self, discipline: &Discipline, latency: Latency) -> Still {
+        let (least, most) = STILL;
+        let slots = self.numbers.slots.get().saturating_mul(10);
+        let work = Work::equal(slots.clamp(least, most), 1);
+        let api = ModelSpec {
+            latency,
+            ..self.api.spec.clone()
+        };
+        let (figures, stretch) = self.run(discipline, &work, &api);
+        // Of a run too short to have a steady part the sends tell more.
+        let rate = match stretch.part {
+            Part::Steady => stretch.rate,
+            Part::Whole | Part::Recorded => figures.rate.unwrap_or(stretch.rate),
+        };
+        Still {
+            rate,
+            in_flight: stretch.in_flight,
+        }
+    }
+}
+
+/// Every discipline of the plan in virtual time, on all cores.
+pub fn compare(plan: &Plan) -> Comparison {
+    let rows: Vec<&Discipline> = plan.disciplines().collect();
+    let stills: Vec<&Discipline> = rows
+        .iter()
+        .copied()
+        .filter(|row| row.stills == Stills::Shown)
+        .collect();
+    let columns = plan.latencies.len();
+    let points = stills
+        .iter()
+        .flat_map(|row| plan.latencies.iter().map(move |&latency| (*row, latency)));
+    let points: Vec<_> = points.collect();
+    let points = on_all_cores(&points, |&(row, latency)| plan.still(row, latency));
+    let held = stills.iter().zip(points.chunks(columns.max(1)));
+    let held = held.map(|(row, columns)| Held {
+        key: row.key,
+        name: (row.name)(&plan.numbers),
+        columns: columns.to_vec(),
+    });
+    let held = held.collect();
+    let rows = on_all_cores(&rows, |row| Row {
+        key: row.key,
+        name: (row.name)(&plan.numbers),
+        seen: Seen::Run(Box::new(plan.run(row, &plan.work, &plan.api.spec).0)),
+    });
+    Comparison {
+        numbers: plan.numbers.clone(),
+        jobs: plan.jobs(),
+        world: World::Virtual(plan.api.clone()),
+        latencies: plan.latencies.clone(),
+        held,
+        rows,
+        spike: spike::spike(plan),
+        cut: None,
+    }
+}
+
+/// The results in the order of the items.
+fn on_all_cores<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let some = || {
+        let mut done = Vec::new();
+        while let at = next.fetch_add(1, Ordering::Relaxed)
+            && let Some(item) = items.get(at)
+        {
+            done.push((at, work(item)));
+        }
+        done
+    };
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let mut done = thread::scope(|scope| {
+        let others: Vec<_> = (1..cores.min(items.len()))
+            .filter_map(|_| {
+                let thread = thread::Builder::new().name("compare".to_owned());
+                thread.spawn_scoped(scope, some).ok()
+            })
+            .collect();
+        let mut done = some();
+        for other in others {
+            match other.join() {
+                Ok(more) => done.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        done
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}

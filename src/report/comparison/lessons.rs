@@ -1,0 +1,123 @@
+//! What the figures teach, in sentences. Floor 4: doors.
+
+use std::time::Duration;
+
+use super::words::{accepted, plain_span, short};
+use super::{Comparison, Figures, Still};
+use crate::model::Latency;
+
+impl Comparison {
+    /// The theory of slots beside what was observed; `None` if no semaphore was run.
+    pub(super) fn theory(&self) -> Option<String> {
+        let semaphore = self.rows.iter().find(|row| row.key == "semaphore")?;
+        let seen = self.of("semaphore")?;
+        let slots = self.numbers.slots.get();
+        let mean = seen.mean.filter(|mean| !mean.is_zero())?;
+        let theory = f64_of(slots) / mean.as_secs_f64();
+        let observed = self.still("semaphore", mean).map(|still| still.rate);
+        let observed = observed.or(seen.rate)?;
+        let beside = match self.api().map(accepted) {
+            Some(Some(rate)) if observed > rate => {
+                format!(", {} times what the API accepts", short(observed / rate))
+            }
+            Some(Some(_)) => ", within what the API accepts".to_owned(),
+            Some(None) | None => String::new(),
+        };
+        Some(format!(
+            "{slots} slots / {} = {}/s; {} was observed at {}/s{beside}.",
+            plain_span(mean),
+            short(theory),
+            semaphore.name,
+            short(observed),
+        ))
+    }
+
+    /// A sentence for each pair of disciplines that were both run and differ.
+    pub(super) fn lessons(&self) -> Vec<String> {
+        let all = [
+            self.semaphore_or_rate(),
+            self.processes(),
+            self.early_or_late(),
+            self.storm_or_retry(),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
+    fn semaphore_or_rate(&self) -> Option<String> {
+        let (semaphore, smooth) = (self.of("semaphore")?, self.of("qps")?);
+        let (slots, rate) = (self.numbers.slots.get(), &self.numbers.rate);
+        let of = |seen: &Figures| format!("{} of {}", seen.refused, seen.sends);
+        if semaphore.refused == 0 {
+            return None;
+        }
+        let lost = match smooth.refused {
+            0 => "loses none".to_owned(),
+            _ => format!("loses {}", of(smooth)),
+        };
+        let pace = if smooth.finish > semaphore.finish {
+            "slower"
+        } else {
+            "no slower"
+        };
+        Some(format!(
+            "Semaphore({slots}) never looks at a clock: {} refused. qps {rate} is {pace} and {lost}.",
+            of(semaphore)
+        ))
+    }
+
+    fn processes(&self) -> Option<String> {
+        let seen = self.of("processes")?;
+        let row = self.rows.iter().find(|row| row.key == "processes")?;
+        let times = seen.rate? / self.numbers.rate.per_second();
+        (times > 2.0).then(|| {
+            format!(
+                "{}: none knows of the others. {} times the rate was sent, {} of {} refused.",
+                row.name,
+                short(times),
+                seen.refused,
+                seen.sends
+            )
+        })
+    }
+
+    fn early_or_late(&self) -> Option<String> {
+        let (early, late) = (self.of("early")?, self.of("late")?);
+        (early.most_in_long > late.most_in_long).then(|| {
+            format!(
+                "Permits taken at queueing aged while the sender stalled and left together: {} in 1 s; \
+                 taken at the send: {}.",
+                early.most_in_long, late.most_in_long
+            )
+        })
+    }
+
+    fn storm_or_retry(&self) -> Option<String> {
+        let (storm, retry) = (self.of("storm")?, self.of("retry")?);
+        let told = |seen: &Figures| {
+            format!(
+                "{} sends, {} of {} jobs ok",
+                seen.sends, seen.ok, self.jobs.count
+            )
+        };
+        (storm.refused > retry.refused).then(|| {
+            format!(
+                "Retries that bypass the limits: {}. Through the limits: {}.",
+                told(storm),
+                told(retry)
+            )
+        })
+    }
+
+    /// What a discipline holds still at a fixed latency.
+    fn still(&self, key: &str, latency: Duration) -> Option<Still> {
+        let held = self.held.iter().find(|held| held.key == key)?;
+        let mut columns = self.latencies.iter().zip(&held.columns);
+        let column = columns.find(|(own, _)| **own == Latency::Fixed(latency));
+        column.map(|(_, still)| *still)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
+fn f64_of(number: u64) -> f64 {
+    number as f64
+}

@@ -1,0 +1,272 @@
+//! A comparison for people: what each discipline holds still, the same jobs, figures, lessons. Floor 4: doors.
+
+use std::time::Duration;
+
+use super::grid::{Column, Grid, Side, cut, names};
+use super::raster::Scale;
+use super::words::{self, brief, latency, plain_span, short};
+use super::{CELLS, Cell, Comparison, Figures, LONG, Row, SHORT, Seen};
+use crate::engine::Signal;
+use crate::report::fold::{TIE, folded};
+use crate::report::{Look, Paint};
+
+/// The whole page, each line ended.
+pub fn text(comparison: &Comparison, look: Look) -> String {
+    let mut page = Page {
+        look,
+        columns: look.columns.get(),
+        text: String::new(),
+    };
+    page.head(comparison);
+    page.held(comparison);
+    page.raster(comparison);
+    page.figures(comparison);
+    page.spike(comparison);
+    page.lessons(comparison);
+    page.text
+}
+
+/// The text so far.
+pub(super) struct Page {
+    look: Look,
+    pub(super) columns: usize,
+    text: String,
+}
+
+impl Page {
+    pub(super) fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    /// A line that may begin with this heading.
+    pub(super) fn heading(&mut self, heading: &str, line: &str) {
+        match (line.strip_prefix(heading), self.look.paint) {
+            (Some(rest), Paint::Colour) if !heading.is_empty() => {
+                self.line(&format!("\x1b[1m{heading}\x1b[0m{rest}"));
+            }
+            (Some(_) | None, Paint::Colour | Paint::Plain) => self.line(line),
+        }
+    }
+
+    /// Sentences behind a heading, folded beside it.
+    pub(super) fn sentences(&mut self, heading: &str, indent: usize, text: &str) {
+        let room = self.columns.saturating_sub(indent);
+        let mut heading = heading;
+        for line in folded(text, room) {
+            self.heading(heading, &format!("{heading:<indent$}{line}"));
+            heading = "";
+        }
+    }
+
+    fn dash(&self) -> &'static str {
+        self.look.glyphs.dash()
+    }
+
+    fn head(&mut self, it: &Comparison) {
+        let sentences = [
+            words::came(it),
+            words::left_out(&it.jobs),
+            words::world(&it.world),
+        ];
+        let mut sentences: Vec<String> = sentences.into();
+        sentences.retain(|sentence| !sentence.is_empty());
+        self.sentences("", 0, &sentences.join(" "));
+        if let Some(signal) = it.cut {
+            let by = match signal {
+                Signal::Interrupt => "Ctrl-C",
+                Signal::Terminate => "SIGTERM",
+            };
+            let text = format!("Ended early by {by}: what was seen until then.");
+            self.sentences("", 0, &text);
+        }
+        self.line("");
+    }
+
+    fn raster(&mut self, it: &Comparison) {
+        let all = it.rows.iter().filter_map(Row::figures);
+        let Some(width) = all.map(|seen| seen.raster.width).next() else {
+            return;
+        };
+        let scale = Scale::new(&it.numbers.rate, self.look.glyphs);
+        let columns = self.columns;
+        let names = names(it.rows.iter().map(|row| &*row.name), CELLS + 3, columns);
+        let cells = match names {
+            Some(_) => CELLS,
+            None => CELLS.min(columns - 2),
+        };
+        let jobs = words::jobs(it.jobs.count).to_uppercase();
+        let at = match it.api() {
+            Some(api) => format!(" AT {}", latency(api.spec.latency)),
+            None => String::new(),
+        };
+        let title = format!("THE SAME {jobs}{at}");
+        let span = width.saturating_mul(u32::try_from(cells).unwrap_or(u32::MAX));
+        let each = format!(
+            "sends per {}, first {}",
+            plain_span(width),
+            plain_span(span)
+        );
+        let left = names.map_or(0, |names| names + 3);
+        let one_line = format!("{title:<left$}{each}", left = left.max(title.len() + 2));
+        if one_line.len() <= columns {
+            self.heading(&title, &one_line);
+        } else {
+            self.heading(&title, &title);
+            self.line(&format!("  {each}"));
+        }
+        let legend = scale.legend();
+        self.line(&format!("  {legend}"));
+        for row in &it.rows {
+            let sign = self.look.glyphs.cut();
+            let line = match &row.seen {
+                Seen::Run(seen) => self.cells(&seen.raster.cells[..cells], &scale),
+                Seen::NotRun(why) => format!("{} {why}", self.dash()),
+            };
+            if let Some(names) = names {
+                let name = cut(&row.name, names, sign);
+                self.line(&format!("  {name:<names$} {line}"));
+            } else {
+                self.line(&row.name);
+                self.line(&format!("  {line}"));
+            }
+        }
+        self.line("");
+    }
+
+    /// Cells with refused sends are red.
+    fn cells(&self, cells: &[Cell], scale: &Scale) -> String {
+        let mut line = String::new();
+        let mut red = false;
+        for cell in cells {
+            let refused = cell.refused > 0 && self.look.paint == Paint::Colour;
+            if refused != red {
+                line.push_str(if refused { "\x1b[31m" } else { "\x1b[0m" });
+                red = refused;
+            }
+            line.push(scale.mark(cell.sent));
+        }
+        if red {
+            line.push_str("\x1b[0m");
+        }
+        line
+    }
+
+    fn figures(&mut self, it: &Comparison) {
+        let column = |head, words, side| Column { head, words, side };
+        let right = Side::Right;
+        let grid = Grid {
+            columns: vec![
+                column(["most in", "100 ms"], ["", " in 100 ms"], right),
+                column(["any", "1 s"], ["", " in 1 s"], right),
+                column(["not", "sent"], ["", " not sent"], right),
+                column(["", "ok"], ["", " ok"], right),
+                column(["API", "429"], ["", " x 429"], right),
+                column(["", "p50"], ["p50 ", ""], right),
+                column(["", "p99"], ["p99 ", ""], right),
+                column(["peak in", "flight"], ["", " in flight"], right),
+                column(["all", "done"], ["done in ", ""], right),
+                column(["bound", "by"], ["bound by ", ""], Side::Left),
+            ],
+            rows: it
+                .rows
+                .iter()
+                .map(|row| (row.name.clone(), self.row(row.figures())))
+                .collect(),
+        };
+        let lines = grid.lines("FIGURES", self.columns, self.look.glyphs.cut());
+        for line in lines {
+            self.heading("FIGURES", &line);
+        }
+        let window = |span| format!("(t - {}, t]", plain_span(span)).replace(' ', &TIE.to_string());
+        let text = format!(
+            "Most sends in any half-open window {}, {}. p50, p99: from a job's arrival to its last answer. \
+             Bound by: what held the jobs longest.",
+            window(SHORT),
+            window(LONG)
+        );
+        self.sentences("", 2, &text);
+        self.line("");
+    }
+
+    fn row(&self, seen: Option<&Figures>) -> Vec<String> {
+        let Some(seen) = seen else {
+            return vec![self.dash().to_owned(); 10];
+        };
+        let span = |span: Option<Duration>| span.map_or(self.dash().to_owned(), brief);
+        vec![
+            seen.most_in_short.to_string(),
+            seen.most_in_long.to_string(),
+            seen.not_sent.to_string(),
+            seen.ok.to_string(),
+            seen.refused.to_string(),
+            span(seen.p50),
+            span(seen.p99),
+            seen.peak_in_flight.to_string(),
+            span((seen.sends > 0).then_some(seen.finish)),
+            if seen.bound_by.is_empty() {
+                self.dash().to_owned()
+            } else {
+                seen.bound_by.clone()
+            },
+        ]
+    }
+
+    fn spike(&mut self, it: &Comparison) {
+        let Some(spike) = &it.spike else {
+            return;
+        };
+        let come = if spike.jobs == 1 { "comes" } else { "come" };
+        let text = format!(
+            "{} {come} {} before a boundary of the fixed windows, {} at it",
+            words::jobs(spike.jobs),
+            plain_span(spike.before),
+            spike.jobs,
+        );
+        self.sentences("THE DOUBLE SPIKE", 20, &text);
+        let longest = spike.rows.iter().map(|row| row.name.chars().count());
+        let longest = longest.max().unwrap_or(0);
+        let digits = spike.rows.iter().map(|row| row.most.to_string().len());
+        let digits = digits.max().unwrap_or(0);
+        for row in &spike.rows {
+            let within = plain_span(SHORT);
+            let rate = short(row.rate());
+            let name = &row.name;
+            let most = row.most;
+            let seen = format!("{most:>digits$} within {within} = {rate}/s");
+            let wide = format!("  {name:<longest$}  {seen}");
+            if wide.chars().count() <= self.columns {
+                self.line(&wide);
+            } else {
+                self.line(&format!("  {name}"));
+                self.line(&format!("    {}", seen.trim_start()));
+            }
+        }
+        self.line("");
+    }
+
+    fn lessons(&mut self, it: &Comparison) {
+        const INDENT: usize = 8;
+        if let Some(theory) = it.theory() {
+            self.sentences("THEORY", INDENT, &theory);
+        }
+        let mut heading = "LESSONS";
+        for lesson in it.lessons() {
+            self.sentences(heading, INDENT, &lesson);
+            heading = "";
+        }
+        while self.text.ends_with("\n\n") {
+            self.text.pop();
+        }
+    }
+}
+
+impl Row {
+    /// What was seen; `None` if it was not run.
+    fn figures(&self) -> Option<&Figures> {
+        match &self.seen {
+            Seen::Run(figures) => Some(figures),
+            Seen::NotRun(_) => None,
+        }
+    }
+}

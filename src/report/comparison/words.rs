@@ -1,0 +1,234 @@
+//! Numbers, spans and servers in words. Floor 4: doors.
+
+use std::time::Duration;
+
+use super::{Api, Comparison, Jobs, World};
+use crate::limit::{Counts, Kind, Spec};
+use crate::model::Latency;
+use crate::units::{Rate, exact_span, show_span, three_digits};
+
+/// Two digits that matter, without zeros behind the point: `400`, `10`, `0.5`.
+pub(super) fn short(number: f64) -> String {
+    if number >= 99.5 {
+        return format!("{number:.0}");
+    }
+    let digits = usize::from(number < 9.95);
+    let text = if number >= 0.095 || number == 0.0 {
+        format!("{number:.digits$}")
+    } else if number >= 0.000_95 {
+        format!("{number:.3}")
+    } else {
+        format!("{number:.1e}")
+    };
+    match text.split_once('.') {
+        Some(_) if !text.contains('e') => {
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
+        Some(_) | None => text,
+    }
+}
+
+/// `50 ms`, `2 s`.
+pub(super) fn plain_span(span: Duration) -> String {
+    let text = if span < Duration::from_secs(120) {
+        show_span(span)
+    } else {
+        brief(span)
+    };
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            let number = number.trim_end_matches('0').trim_end_matches('.');
+            format!("{number} {unit}")
+        }
+        Some(_) | None => text,
+    }
+}
+
+/// Three digits and one unit, whatever the span: `2.45 s`, `16.7 min`, `41.6 d`.
+pub(super) fn brief(span: Duration) -> String {
+    const UNITS: [(f64, &str); 4] = [
+        (365.25 * 86_400.0, "y"),
+        (86_400.0, "d"),
+        (3_600.0, "h"),
+        (60.0, "min"),
+    ];
+    let seconds = span.as_secs_f64();
+    let unit = UNITS.iter().find(|(unit, _)| seconds >= 2.0 * unit);
+    match unit {
+        Some((unit, word)) => format!("{} {word}", three_digits(seconds / unit)),
+        None => show_span(span),
+    }
+}
+
+/// How an API of this latency answers: `in 50 ms`.
+pub(super) fn latency(latency: Latency) -> String {
+    match latency {
+        Latency::Fixed(span) => plain_span(span),
+        Latency::Exponential(mean) => format!("exp {}", plain_span(mean)),
+        Latency::LogNormal { p50, p99 } => {
+            format!("{}-{}", plain_span(p50), plain_span(p99))
+        }
+    }
+}
+
+/// `1 job`, `20 jobs`.
+pub(super) fn jobs(count: u64) -> String {
+    match count {
+        1 => "1 job".to_owned(),
+        count => format!("{count} jobs"),
+    }
+}
+
+/// The period behind `any`: `second`, `10s`.
+fn any(rate: &Rate) -> String {
+    let period = exact_span(rate.period);
+    match period.as_str() {
+        "1s" => "second".to_owned(),
+        "1m" => "minute".to_owned(),
+        "1h" => "hour".to_owned(),
+        _ => period,
+    }
+}
+
+/// What a modelled API does, in a sentence.
+pub(super) fn api(api: &Api) -> String {
+    let spec = &api.spec;
+    if spec.slots.is_some() || !spec.faults.is_empty() || spec.tokens.is_some() {
+        return format!("The modelled API is {}.", api.written);
+    }
+    let accepts = |limit: &Spec| match (limit.kind, limit.counts) {
+        (Kind::Window, Counts::Requests) => Some(format!(
+            "accepts {} in any {}",
+            limit.rate.count,
+            any(&limit.rate)
+        )),
+        (Kind::Bucket | Kind::Leaky | Kind::Window | Kind::Counter | Kind::Fixed, _) => None,
+    };
+    let accepts = match spec.limits.as_slice() {
+        [] => Some("accepts everything".to_owned()),
+        [limit] => accepts(limit),
+        _ => None,
+    };
+    match (spec.latency, accepts) {
+        (Latency::Fixed(span), Some(accepts)) => {
+            format!(
+                "The modelled API answers in {} and {accepts}.",
+                plain_span(span)
+            )
+        }
+        _ => format!("The modelled API is {}.", api.written),
+    }
+}
+
+/// How many jobs came, from where and when.
+pub(super) fn came(it: &Comparison) -> String {
+    let all = &it.jobs;
+    let count = jobs(all.count);
+    let of = match (all.inputs.as_slice(), all.units) {
+        ([], Some(units)) if it.counts_units() => format!(" of {units} tokens each"),
+        ([], _) => String::new(),
+        ([name], _) => format!(" of {name}"),
+        (names, _) => format!(" of {} files", names.len()),
+    };
+    let when = match all.span {
+        Duration::ZERO => "at once".to_owned(),
+        span => format!("that arrive over {}", plain_span(span)),
+    };
+    format!("{count}{of} {when}.")
+}
+
+/// The lines that are left out; empty if none is.
+pub(super) fn left_out(all: &Jobs) -> String {
+    match all.invalid {
+        0 => String::new(),
+        1 => "1 invalid line is left out.".to_owned(),
+        count => format!("{count} invalid lines are left out."),
+    }
+}
+
+/// What stood at the other end.
+pub(super) fn world(world: &World) -> String {
+    /// So many servers are named.
+    const NAMED: usize = 3;
+    match world {
+        World::Virtual(model) => format!("{} Nothing is sent.", api(model)),
+        World::Mock(model) => format!("{} Sent over HTTP, on loopback.", api(model)),
+        World::Servers(servers) => {
+            let named = &servers[..servers.len().min(NAMED)];
+            let more = match servers.len() - named.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("Sent for real to {}{more}.", named.join(", "))
+        }
+    }
+}
+
+/// The lowest rate of requests that an API accepts, per second; `None`: it accepts everything.
+pub(super) fn accepted(api: &Api) -> Option<f64> {
+    let requests = api.spec.limits.iter();
+    let requests = requests.filter(|limit| limit.counts == Counts::Requests);
+    requests
+        .map(|limit| limit.rate.per_second())
+        .reduce(f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_brief_span_has_three_digits_and_one_unit() {
+        for (seconds, shown) in [
+            (0.05, "50.0 ms"),
+            (2.45, "2.45 s"),
+            (99.9, "99.9 s"),
+            (119.0, "119 s"),
+            (1_000.0, "16.7 min"),
+            (100_000.0, "27.8 h"),
+            (3_600_000.0, "41.7 d"),
+            (2.6e9, "82.4 y"),
+            (1.8e10, "570 y"),
+        ] {
+            assert_eq!(brief(Duration::from_secs_f64(seconds)), shown);
+        }
+        assert_eq!(plain_span(Duration::from_secs(7_200)), "2 h");
+        assert_eq!(plain_span(Duration::from_millis(1_500)), "1.5 s");
+    }
+
+    #[test]
+    fn a_short_number_has_two_digits_that_matter() {
+        for (number, shown) in [
+            (0.0, "0"),
+            (400.2, "400"),
+            (10.0, "10"),
+            (0.5, "0.5"),
+            (0.0123, "0.012"),
+            (0.000_277, "2.8e-4"),
+        ] {
+            assert_eq!(short(number), shown);
+        }
+    }
+
+    #[test]
+    fn an_api_is_told_in_words_where_it_is_simple() {
+        let said = |written: &str| {
+            api(&Api {
+                spec: written.parse().unwrap(),
+                written: written.to_owned(),
+            })
+        };
+        assert_eq!(
+            said("latency=50ms,limit=10/s window"),
+            "The modelled API answers in 50 ms and accepts 10 in any second."
+        );
+        assert_eq!(
+            said("latency=2s"),
+            "The modelled API answers in 2 s and accepts everything."
+        );
+        assert_eq!(
+            said("latency=exp:1s,slots=3"),
+            "The modelled API is latency=exp:1s,slots=3."
+        );
+    }
+}
