@@ -177,6 +177,14 @@ fn whole_life_of_a_job_over_200_000_lanes(bencher: Bencher) {
         });
 }
 
+/// The copy of the figures that is made for one who looks at `/metrics`.
+#[divan::bench]
+fn copies_its_figures(bencher: Bencher) {
+    bencher
+        .with_inputs(|| running(&STACK, FEW))
+        .bench_local_refs(|engine| black_box(engine.figures(NOW)));
+}
+
 fn jobs_of(count: u64, keys: u64) -> Vec<Job> {
     let fresh = |nth: u64| Job {
         keys: [Arc::from(format!("fresh {}", nth % keys))].into(),

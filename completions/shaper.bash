@@ -721,6 +721,13 @@ _shaper() {
                     COMPREPLY=($(compgen -W "auto bar plain none" -- "${cur}"))
                     return 0
                     ;;
+                --metrics)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
                 --stop-if)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then

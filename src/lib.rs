@@ -26,6 +26,7 @@ pub mod usage;
 // Floor 4, doors: what touches the world.
 pub mod client;
 pub mod clock;
+pub mod endpoint;
 pub mod file;
 pub mod manifest;
 pub mod mock;

@@ -18,6 +18,7 @@ mod cli {
     mod limit_flags;
     mod limits;
     mod man;
+    mod metrics;
     mod ordered;
     mod output;
     mod pipes;

@@ -47,6 +47,15 @@ impl Room {
         Self { files, connections }
     }
 
+    /// What is left where something else in this process opens so many files.
+    #[must_use]
+    pub fn beside(self, others: u64) -> Self {
+        Self {
+            connections: self.connections.saturating_sub(others),
+            ..self
+        }
+    }
+
     /// The most tries in flight; zero: not one.
     ///
     /// A third: one is its connection, one a connect that came too late for it, or the look-up of a name; and as

@@ -10,7 +10,7 @@ use std::thread;
 
 use rustix::fs::fstat;
 use tokio::runtime;
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
 
 use super::args::{OutputArgs, RunArgs};
 use super::input::{Asked, Input};
@@ -21,6 +21,7 @@ use super::{files, resume, say, show, tell};
 use crate::client::{self, Client, ClientSpec, Ends, Room, Via};
 use crate::clock::Clock;
 use crate::drive::live::{Live, Notes, SLACK};
+use crate::endpoint::{self, About, Ask, Endpoint};
 use crate::engine::{End, Rules, Signal};
 use crate::error::{Exit, Problem};
 use crate::limit::{Guard, Setting, Spec, keys_of};
@@ -87,15 +88,17 @@ pub(super) fn run(
         grace: args.output.grace.as_ref().and_then(Bound::limit),
         ..given.rules(limits, setting, seed)
     };
-    let room = Room::now(mock.as_ref().map_or(Ends::Ours, |_| Ends::Both));
+    let room = room(args, mock.as_ref());
     if let Some(warning) = cut(&mut rules, room)?
         && !args.output.quiet
     {
         say(&warning);
     }
     let setup = setup(&rules);
+    let (endpoint, asks) = endpoint(args, &clock, &setup)?;
     if !args.output.quiet {
-        say(&start_lines(&setup, &sink.target, mock.as_ref()));
+        let lines = start_lines(&setup, &sink.target, mock.as_ref(), endpoint.as_ref());
+        say(&lines);
     }
     let names: Vec<_> = input.spec.inputs.iter().map(source::Input::name).collect();
     let mut kept = Kept::new(sink, args, &setup, &names, &clock, seed);
@@ -120,7 +123,9 @@ pub(super) fn run(
         kept: connections_kept(&rules, room),
         ..ClientSpec::default()
     };
-    let (summary, end) = go(args, clock, rules, input, &mut kept, client, ears)?;
+    let outside = Outside { ears, asks };
+    let (summary, end) = go(args, clock, rules, input, &mut kept, client, outside)?;
+    drop(endpoint);
     let facts = Facts {
         inputs: names,
         seed: Some(seed),
@@ -210,6 +215,30 @@ fn stdout_is_null() -> bool {
     stdout.is_ok_and(|stdout| stdout != 0 && null.is_ok_and(|null| null == stdout))
 }
 
+/// What the open files allow; `None`: any number of connections.
+fn room(args: &RunArgs, mock: Option<&Mock>) -> Option<Room> {
+    let room = Room::now(mock.map_or(Ends::Ours, |_| Ends::Both))?;
+    let others = args.output.metrics.map_or(0, |_| endpoint::FILES);
+    Some(room.beside(others))
+}
+
+/// Who may look at the figures while the run goes, and what is asked there: without an address, nothing.
+fn endpoint(
+    args: &RunArgs,
+    clock: &Clock,
+    setup: &Setup,
+) -> Result<(Option<Endpoint>, UnboundedReceiver<Ask>), Problem> {
+    let Some(listen) = args.output.metrics else {
+        return Ok((None, mpsc::unbounded_channel().1));
+    };
+    let about = About {
+        setup: setup.clone(),
+        started: clock.epoch(),
+    };
+    let (endpoint, asks) = endpoint::serve(listen, *clock, about)?;
+    Ok((Some(endpoint), asks))
+}
+
 /// Cuts the slots to what the open files allow, and says so. A problem if that is none.
 ///
 /// Without a limit of slots more of them than there are ports of one address count as any number.
@@ -244,6 +273,12 @@ fn connections_kept(rules: &Rules, room: Option<Room>) -> usize {
 /// What gives room for more connections.
 const MORE_FILES: &str = "allow more open files (ulimit -n 1024)";
 
+/// Who may speak to a run.
+struct Outside {
+    ears: Ears,
+    asks: UnboundedReceiver<Ask>,
+}
+
 /// The run itself, on one thread beside those of reader, writer and signals.
 fn go(
     args: &RunArgs,
@@ -252,7 +287,7 @@ fn go(
     input: Input,
     kept: &mut Kept,
     client: ClientSpec,
-    ears: Ears,
+    outside: Outside,
 ) -> Result<(Summary, End), Problem> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|why| {
@@ -271,9 +306,11 @@ fn go(
         events,
         tell,
         // A named pipe may have waited for its reader until here, and signals end what waits.
-        signals: ears
+        signals: outside
+            .ears
             .listen(clock, rules.grace)
             .map_err(|why| unheard(&why))?,
+        asks: outside.asks,
         total: counted(input.spec),
         progress: Progress::new(progress_mode(&args.output), setup),
         notes: match (args.output.quiet, args.output.verbose) {
@@ -319,7 +356,12 @@ fn progress_mode(output: &OutputArgs) -> Mode {
 }
 
 /// The limits in force, the most that they let through, and where the results go.
-fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
+fn start_lines(
+    setup: &Setup,
+    target: &Target,
+    mock: Option<&Mock>,
+    endpoint: Option<&Endpoint>,
+) -> String {
     let columns = Columns::of(&io::stderr());
     let results = match target {
         Target::File(path) => format!("to {}", path.display()),
@@ -333,7 +375,11 @@ fn start_lines(setup: &Setup, target: &Target, mock: Option<&Mock>) -> String {
         results = vec![whole];
     }
     let limits = limits::listed("LIMITS", &limits::in_force(setup, SLACK), columns);
-    format!("{limits}\n{}", limits::listed("RESULTS", &results, columns))
+    let metrics = endpoint.map_or(String::new(), |endpoint| {
+        format!("\nMETRICS     http://{}/metrics", endpoint.address())
+    });
+    let results = limits::listed("RESULTS", &results, columns);
+    format!("{limits}\n{results}{metrics}")
 }
 
 /// With conditions these alone say what failed jobs mean. A run that ended before its time stays what it is, unless

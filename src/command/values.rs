@@ -3,6 +3,7 @@
 //! Messages say the accepted range; clap adds the flag and the value.
 
 use std::ffi::OsStr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -227,6 +228,19 @@ pub(super) fn file(text: &str) -> Result<PathBuf, String> {
         "" | "-" => Err("name a file".to_owned()),
         name => Ok(name.into()),
     }
+}
+
+/// A port alone is one of this machine: who wants to be seen from elsewhere says so.
+pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
+    let port = text
+        .strip_prefix("localhost:")
+        .or_else(|| text.strip_prefix(':'))
+        .unwrap_or(text);
+    let port: Result<u16, _> = port.parse();
+    let own = port.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    own.or_else(|_| text.parse()).map_err(|_| {
+        "write PORT, or IP:PORT: 9100, 127.0.0.1:9100, 0.0.0.0:9100, [::1]:9100".to_owned()
+    })
 }
 
 pub(super) fn span_or_none(text: &str) -> Result<Bound<Duration>, String> {

@@ -8,6 +8,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use crate::client::{Client, OUT_OF_FILES};
 use crate::clock::{Alarm, Clock};
+use crate::endpoint::Ask;
 use crate::engine::{Action, End, Engine, Event, Rules, Signal, Ticket};
 use crate::error::{Exit, Problem};
 use crate::metrics::Summary;
@@ -38,6 +39,8 @@ pub struct Live {
     pub tell: UnboundedSender<Event>,
     /// What signals say.
     pub signals: UnboundedReceiver<Heard>,
+    /// Who wants to see the figures.
+    pub asks: UnboundedReceiver<Ask>,
     /// The lines of the input, once somebody has counted them.
     pub total: Arc<OnceLock<u64>>,
     /// What the user sees meanwhile.
@@ -62,6 +65,7 @@ enum Woken {
     Event(Event),
     Line(Option<Line>),
     Heard(Heard),
+    Asked(Ask),
     Time,
 }
 
@@ -117,12 +121,14 @@ impl Live {
                 event = run.live.events.recv() => Woken::Event(event.expect("the run holds a sender")),
                 line = run.live.reader.next(), if wants_line => Woken::Line(line),
                 () = wait_until(&mut alarm, wake) => Woken::Time,
+                Some(ask) = run.live.asks.recv() => Woken::Asked(ask),
             };
             match woken {
                 Woken::Event(event) => run.tell(event),
                 Woken::Line(line) => run.line(line),
                 Woken::Heard(Heard::End(signal, at)) => run.signalled(signal, at),
                 Woken::Heard(Heard::Show) => run.status(),
+                Woken::Asked(ask) => run.figures(ask),
                 Woken::Time => {}
             }
         }
@@ -350,6 +356,11 @@ impl Run {
     fn status(&mut self) {
         let snapshot = self.snapshot();
         self.live.progress.status(self.live.clock.now(), &snapshot);
+    }
+
+    /// Whoever has gone meanwhile is told nothing.
+    fn figures(&mut self, ask: Ask) {
+        let _ = ask.send(self.engine.figures(self.live.clock.now()));
     }
 
     fn snapshot(&self) -> Snapshot {

@@ -54,6 +54,7 @@ pub use talk::{Action, End, Event, Grant, Signal, Ticket};
 
 use crate::error::Problem;
 use crate::job::{BadLine, Job};
+use crate::metrics::figures::Figures;
 use crate::metrics::{Counts, Metrics, Owner, Summary, Turn};
 use crate::outcome::{Failure, FailureKind, Head, Outcome, Reply, Status, Try, Waits};
 use crate::proof::Proof;
@@ -240,6 +241,13 @@ impl Engine {
     /// Tries in flight, and jobs that wait or rest.
     pub fn load(&self) -> (usize, usize) {
         (self.flying, self.lanes.waiting() + self.rests.len())
+    }
+
+    /// What is counted until now: a copy for somebody who looks.
+    pub fn figures(&mut self, now: Tick) -> Figures {
+        self.now = self.now.max(now);
+        self.metrics.advance(self.now);
+        self.metrics.figures(self.load().1)
     }
 
     /// Nothing is in flight or being written.

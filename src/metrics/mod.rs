@@ -4,6 +4,7 @@ mod again;
 mod busiest;
 pub mod condition;
 pub mod diagnose;
+pub mod figures;
 mod latencies;
 pub mod littles;
 mod measure;
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 pub use again::{Found, Run, Runs, Told};
 pub use busiest::Busiest;
+use figures::{Figures, Present};
 pub use latencies::{LONGEST, Latencies};
 pub use measure::Measure;
 pub use owner::{HoldOn, Owner, Turn};
@@ -150,6 +152,24 @@ impl Metrics {
     /// Since the last try was granted.
     pub fn since_last(&self) -> Duration {
         self.totals.at.since(self.last_grant)
+    }
+
+    /// What is counted until now, beside `waiting` jobs in line and at rest.
+    pub fn figures(&self, waiting: usize) -> Figures {
+        let before = self.begun.as_ref().map_or(&[][..], |begun| &begun.owners);
+        let owners = self.totals.owners.iter().enumerate();
+        let held = owners.map(|(place, &span)| {
+            let before = before.get(place).copied().unwrap_or(0);
+            (Owner::at(place), Duration::from_nanos(span - before))
+        });
+        let begun = self.begun.is_some();
+        let held = held.filter(|(_, span)| begun && !span.is_zero());
+        self.tally.figures(Present {
+            in_flight: self.in_flight,
+            waiting,
+            held: held.collect(),
+            binds: self.owner(),
+        })
     }
 
     /// A line was read.

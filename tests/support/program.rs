@@ -472,6 +472,11 @@ impl Running {
         self.until("the end of a pause", || began.elapsed() >= least);
     }
 
+    /// Its standard error so far.
+    pub(crate) fn said(&self) -> String {
+        text_of(&self.stderr)
+    }
+
     /// Waits until its standard error has these words.
     pub(crate) fn until_it_says(&mut self, words: &str) {
         let stderr = Arc::clone(&self.stderr);

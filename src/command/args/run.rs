@@ -1,5 +1,6 @@
 //! The options of `shaper run`. Floor 6: front.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use url::Url;
 
 use super::super::values::{
     Bound, Burst, ProgressKind, Value, attempts, base_url, burst, bytes_or_none, count,
-    count_or_none, header_line, one_of, or_else, order, rate_or_none, seed, span_or_none,
+    count_or_none, header_line, listen, one_of, or_else, order, rate_or_none, seed, span_or_none,
     wait_or_none, window,
 };
 use super::{FailIfArgs, ShowArgs, StopIfArgs};
@@ -325,6 +326,10 @@ pub(in crate::command) struct OutputArgs {
         help_heading = TELLS
     )]
     pub(in crate::command) progress: ProgressKind,
+    /// Serve the figures of the run for Prometheus, at `/metrics` of PORT (for this machine alone) or IP:PORT;
+    /// port 0 is any free one
+    #[arg(long, value_name = "ADDR", value_parser = listen, help_heading = TELLS)]
+    pub(in crate::command) metrics: Option<SocketAddr>,
     /// Say more: every failed job
     #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet", help_heading = TELLS)]
     pub(in crate::command) verbose: u8,

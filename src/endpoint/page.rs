@@ -1,0 +1,304 @@
+//! The figures of a run by the names that Prometheus' rules ask for. Floor 4: doors.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::time::Duration;
+
+use super::families::Families;
+use crate::metrics::Owner;
+use crate::metrics::figures::Figures;
+use crate::metrics::littles::Setup;
+
+/// What does not change while a run goes.
+#[derive(Debug, Clone)]
+pub struct About {
+    /// The limits, for their names.
+    pub setup: Setup,
+    /// The start of the run, since the Unix epoch.
+    pub started: Duration,
+}
+
+/// The content type of [`text`].
+pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// The whole page.
+pub(super) fn text(about: &About, figures: &Figures) -> String {
+    let mut families = Families::default();
+    run(&mut families, about);
+    jobs(&mut families, figures);
+    requests(&mut families, figures);
+    time(&mut families, figures, &about.setup);
+    families.into_text()
+}
+
+fn run(families: &mut Families, about: &About) {
+    let build = ("shaper_build_info", "The version of the program.");
+    families.fact(build, "version", env!("CARGO_PKG_VERSION"));
+    families.gauge(
+        (
+            "shaper_start_time_seconds",
+            "When the run began, since the Unix epoch.",
+        ),
+        about.started.as_secs_f64(),
+    );
+    if let Some(slots) = about.setup.slots {
+        let name = (
+            "shaper_slots",
+            "Most requests in flight. Not there without a limit.",
+        );
+        families.gauge(name, float(slots));
+    }
+}
+
+fn jobs(families: &mut Families, figures: &Figures) {
+    let counts = &figures.counts;
+    families.counter(
+        ("shaper_jobs_read_total", "Lines of input that were read."),
+        float(counts.read),
+    );
+    families.counters(
+        ("shaper_jobs_total", "Jobs that have a result."),
+        "result",
+        [
+            ("ok", float(counts.ok)),
+            ("failed", float(counts.failed)),
+            ("invalid", float(counts.invalid)),
+            ("skipped", float(counts.skipped)),
+        ],
+    );
+    families.counter(
+        (
+            "shaper_jobs_done_before_total",
+            "Those of them that an earlier run has done.",
+        ),
+        float(counts.done_before),
+    );
+    families.counters(
+        (
+            "shaper_job_failures_total",
+            "Jobs that are not ok, by kind.",
+        ),
+        "kind",
+        each(&figures.failures),
+    );
+    families.counter(
+        (
+            "shaper_jobs_late_total",
+            "Jobs that were first sent over 100 ms after they were due.",
+        ),
+        float(figures.late),
+    );
+}
+
+fn requests(families: &mut Families, figures: &Figures) {
+    families.counter(
+        (
+            "shaper_requests_total",
+            "Requests that were granted: every try of every job.",
+        ),
+        float(figures.tries),
+    );
+    families.gauge(
+        ("shaper_requests_in_flight", "Requests in flight."),
+        float(figures.in_flight),
+    );
+    families.gauge(
+        (
+            "shaper_queue_depth",
+            "Jobs that were read and wait, or rest before their next try.",
+        ),
+        float(figures.waiting),
+    );
+    families.counters(
+        ("shaper_responses_total", "Answers, over all tries."),
+        "status",
+        each(&figures.statuses),
+    );
+    families.counters(
+        (
+            "shaper_request_failures_total",
+            "Tries without a whole answer, by kind.",
+        ),
+        "kind",
+        each(&figures.try_failures),
+    );
+    families.counter(
+        ("shaper_retries_total", "Tries after the first of a job."),
+        float(figures.retries),
+    );
+    families.counter(
+        ("shaper_pauses_total", "Pauses that a server asked for."),
+        float(figures.pauses),
+    );
+    let units = figures.units.total;
+    families.counter(
+        (
+            "shaper_units_reserved_total",
+            "Units (LLM tokens) that tries reserved, where a limit counts them.",
+        ),
+        float(units.reserved),
+    );
+    families.counter(
+        (
+            "shaper_units_used_total",
+            "Units that they used in the end.",
+        ),
+        float(units.used),
+    );
+}
+
+fn time(families: &mut Families, figures: &Figures, setup: &Setup) {
+    let service = &figures.service;
+    families.histograms(
+        (
+            "shaper_request_latency_seconds",
+            "Service time of a job's last try: first byte written to last byte read.",
+        ),
+        "result",
+        [("ok", &service.ok), ("failed", &service.failed)],
+    );
+    let since_due = &figures.since_due;
+    families.histograms(
+        (
+            "shaper_since_due_seconds",
+            "From the moment when a job was due to its last byte.",
+        ),
+        "result",
+        [("ok", &since_due.ok), ("failed", &since_due.failed)],
+    );
+    let waits = figures.waits.iter();
+    families.counters(
+        (
+            "shaper_limit_wait_seconds_total",
+            "What jobs waited for, summed over those that have a result: limits, slot, pause, backoff and so on.",
+        ),
+        "limit",
+        waits.map(|(name, span)| (name, span.as_secs_f64())),
+    );
+    let mut held: BTreeMap<&str, f64> = BTreeMap::new();
+    for (owner, span) in &figures.held {
+        *held.entry(called(*owner, setup)).or_default() += span.as_secs_f64();
+    }
+    families.counters(
+        (
+            "shaper_held_back_seconds_total",
+            "What kept the oldest waiting job from being sent; adds up to the time since the first request.",
+        ),
+        "owner",
+        held,
+    );
+    families.fact(
+        (
+            "shaper_bound_by",
+            "What keeps the oldest waiting job from being sent now.",
+        ),
+        "owner",
+        called(figures.binds, setup),
+    );
+}
+
+/// An owner as results call it; a limit by its name.
+fn called(owner: Owner, setup: &Setup) -> &str {
+    match owner {
+        Owner::Limit(number) => {
+            let spec = setup.limits.get(number);
+            spec.map_or(owner.word(), |spec| &*spec.name)
+        }
+        Owner::Nothing
+        | Owner::Input
+        | Owner::LookAhead
+        | Owner::Slot
+        | Owner::HostSlot
+        | Owner::Order
+        | Owner::Pause
+        | Owner::Connect
+        | Owner::Backoff
+        | Owner::Sink
+        | Owner::Client => owner.word(),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "53 bits are counted exactly")]
+fn float(count: u64) -> f64 {
+    count as f64
+}
+
+fn each<K: Display>(counts: &BTreeMap<K, u64>) -> impl Iterator<Item = (String, f64)> {
+    let counts = counts.iter();
+    counts.map(|(name, count)| (name.to_string(), float(*count)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Metrics;
+    use crate::proof::Proof;
+    use crate::units::Tick;
+
+    fn setup(limits: &[&str]) -> Setup {
+        Setup {
+            slots: None,
+            per_host: None,
+            limits: limits.iter().map(|limit| limit.parse().unwrap()).collect(),
+        }
+    }
+
+    fn page(limits: &[&str], mut figures: Figures, held: &[(Owner, u64)]) -> String {
+        let held = held.iter();
+        figures.held = held
+            .map(|&(owner, secs)| (owner, Duration::from_secs(secs)))
+            .collect();
+        let about = About {
+            setup: setup(limits),
+            started: Duration::from_millis(1_700_000_000_500),
+        };
+        text(&about, &figures)
+    }
+
+    fn none() -> Figures {
+        let mut metrics = Metrics::new(Duration::ZERO, Proof::nothing());
+        metrics.advance(Tick(1));
+        metrics.figures(3)
+    }
+
+    #[test]
+    fn names_that_users_give_to_limits_are_escaped() {
+        let limits = ["5/s name=a\"b\\c", "6/s name=größe{x=\"1\"}"];
+        let held = [(Owner::Limit(0), 2), (Owner::Limit(1), 3)];
+        let text = page(&limits, none(), &held);
+        for line in [
+            "shaper_held_back_seconds_total{owner=\"a\\\"b\\\\c\"} 2\n",
+            "shaper_held_back_seconds_total{owner=\"größe{x=\\\"1\\\"}\"} 3\n",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_limit_that_is_called_like_another_owner_makes_no_sample_twice() {
+        let held = [(Owner::Limit(0), 2), (Owner::Input, 3)];
+        let text = page(&["5/s name=input"], none(), &held);
+        let line = "shaper_held_back_seconds_total{owner=\"input\"} 5\n";
+        assert!(text.contains(line), "{text}");
+        assert_eq!(text.matches("_total{owner=").count(), 1);
+    }
+
+    #[test]
+    fn before_the_first_job_there_are_zeros_and_no_family_without_a_sample() {
+        let text = page(&[], none(), &[]);
+        for line in [
+            "shaper_start_time_seconds 1700000000.5\n",
+            "# TYPE shaper_requests_total counter\nshaper_requests_total 0\n",
+            "shaper_jobs_total{result=\"failed\"} 0\n",
+            "shaper_queue_depth 3\n",
+            "shaper_request_latency_seconds_bucket{result=\"ok\",le=\"0.005\"} 0\n",
+            "shaper_request_latency_seconds_bucket{result=\"ok\",le=\"+Inf\"} 0\n",
+            "shaper_bound_by{owner=\"none\"} 1\n",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+        for family in ["shaper_responses_total", "shaper_slots", "failures_total"] {
+            assert!(!text.contains(family), "{family} in {text}");
+        }
+    }
+}
