@@ -22,6 +22,7 @@ mod cli {
     mod ordered;
     mod output;
     mod pipes;
+    mod recorded;
     mod report;
     mod resume;
     mod retry;

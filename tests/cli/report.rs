@@ -4,7 +4,10 @@ use rustix::process::Signal;
 use serde_json::{Map, Value, json};
 
 use crate::support::program::{OUT, Output, Shaper};
-use crate::support::server::{Server, Step};
+use crate::support::server::{Gate, Server, Step};
+
+/// What stands beside `out.jsonl`.
+pub(super) const RUN: &str = "out.jsonl.run";
 
 /// The report, as JSON on stdout, in the directory of what was done before.
 fn again(done: Output) -> Shaper {
@@ -13,8 +16,19 @@ fn again(done: Output) -> Shaper {
 
 /// The JSON on standard output.
 #[track_caller]
-fn told(done: &Output) -> Value {
+pub(super) fn told(done: &Output) -> Value {
     serde_json::from_slice(&done.stdout).unwrap_or_else(|why| panic!("{why}: {done}"))
+}
+
+/// Fails the test unless the text on standard output has these words, and fits.
+#[track_caller]
+pub(super) fn shows(done: &Output, words: &[&str]) {
+    let page = String::from_utf8_lossy(&done.stdout);
+    for words in words {
+        assert!(page.contains(words), "no {words:?} in {done}");
+    }
+    let widest = page.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(100) && page.lines().count() <= 45, "{done}");
 }
 
 /// Without what a run proves to the nanosecond and its results to the microsecond: which of several windows
@@ -35,7 +49,7 @@ fn to_the_microsecond(mut report: Value) -> Map<String, Value> {
 
 /// Fails the test unless the report of a run and that of its results have the same keys and figures.
 #[track_caller]
-fn same(run: Value, results: Value) {
+pub(super) fn same(run: Value, results: Value) {
     let (run, mut results) = (to_the_microsecond(run), to_the_microsecond(results));
     assert!(results.remove("results").is_some(), "it names its results");
     let keys = |of: &Map<String, Value>| of.keys().cloned().collect::<Vec<_>>();
@@ -200,4 +214,210 @@ fn an_interrupted_run_is_told_again_with_what_it_sent_for_jobs_without_a_result(
     );
     assert_eq!(results["ended"], "interrupted");
     same(run, results);
+}
+
+#[test]
+fn the_later_result_of_a_job_counts_and_its_earlier_tries_stay() {
+    let server = Server::start([Step::ok()]);
+    let old = include_str!("../../fixtures/cases/86-out-onefailed.jsonl");
+    let done = Shaper::run()
+        .case("81-jobs.jsonl", &server)
+        .file(OUT, old)
+        .args(["--resume", "--retry-failed", "--quiet"])
+        .with_results()
+        .output();
+    done.exits(0);
+    let text = done.again().args(["report", OUT]).output();
+    text.exits(0);
+    let words = [
+        "= ok 5 + failed 0 +",
+        "out.jsonl: 6 results, 1 of them replaced by a later one of the same job",
+    ];
+    shows(&text, &words);
+    let report = told(&again(text).output());
+    assert_eq!(report["counts"]["ok"], 5, "{report}");
+    assert_eq!(report["counts"]["failed"], 0, "{report}");
+    assert_eq!(report["failures"], json!({}), "{report}");
+    assert_eq!(
+        report["statuses"],
+        json!({ "200": 5, "500": 1 }),
+        "{report}"
+    );
+    assert_eq!(
+        report["tries"],
+        4 + 4,
+        "one and three of old, four of now: {report}"
+    );
+    assert_eq!(report["latency"]["service"]["failed"]["n"], 0, "{report}");
+    assert_eq!(report["latency"]["service"]["ok"]["n"], 5, "{report}");
+}
+
+/// Adds up what two runs have told.
+#[track_caller]
+fn sum(one: &Value, other: &Value) -> Value {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            let keys = one.keys().chain(other.keys());
+            let none = json!(0);
+            let both = |key: &String| {
+                let of = |map: &Map<String, Value>| map.get(key).unwrap_or(&none).clone();
+                (key.clone(), sum(&of(one), &of(other)))
+            };
+            keys.map(both).collect()
+        }
+        (one, other) => match (one.as_u64(), other.as_u64()) {
+            (Some(one), Some(other)) => json!(one + other),
+            _ => json!(one.as_f64().unwrap_or_default() + other.as_f64().unwrap_or_default()),
+        },
+    }
+}
+
+#[test]
+fn runs_that_have_gone_on_from_each_other_are_one_report_and_add_up() {
+    let server = Server::answering(|ask| match ask.nth_of_target {
+        0 if ask.target.contains("bad") => Step::status(503).header("retry-after", "60"),
+        _ => Step::ok(),
+    });
+    let good = (0..30).map(|nth| server.url(&format!("/good/{nth}")) + "\n");
+    let list = good.collect::<String>() + &(server.url("/bad") + "\n") + &server.list(5);
+    let run = || ["--qps", "100", "-c", "1", "--quiet"];
+    let mut running = Shaper::run()
+        .jobs("jobs.urls", list)
+        .args(run())
+        .with_results()
+        .reporting()
+        .start();
+    running.until("the pause", || server.requests().len() == 31);
+    running.pause(std::time::Duration::from_millis(50));
+    running.signal(Signal::INT);
+    let done = running.wait();
+    done.exits(130);
+    let first = done.report();
+    let resumed = done
+        .again()
+        .args(["run", "jobs.urls", "--resume"])
+        .args(run())
+        .with_results()
+        .reporting()
+        .output();
+    resumed.exits(0);
+    let second = resumed.report();
+    assert_eq!(second["counts"]["done_before"], 30, "{second}");
+    let both = told(&again(resumed).output());
+    for key in [
+        "tries",
+        "retries",
+        "pauses",
+        "unrepeated",
+        "cut_off",
+        "sends",
+        "late_sends",
+        "elapsed_ms",
+        "statuses",
+        "try_failures",
+        "waits_ms",
+    ] {
+        equal(&both[key], &sum(&first[key], &second[key]));
+    }
+    let n = |of: &Value| of["latency"]["service"]["ok"]["n"].as_u64();
+    assert_eq!(n(&both), Some(36), "{both}");
+    assert_eq!((n(&first), n(&second)), (Some(30), Some(6)));
+    assert_eq!(both["counts"]["read"], 36, "{both}");
+    assert_eq!(
+        both["counts"]["done_before"], 0,
+        "all figures are of all of them"
+    );
+    assert_eq!(
+        both["little"]["tries"],
+        sum(&first["little"]["tries"], &second["little"]["tries"])
+    );
+    assert_eq!(both["results"]["runs"], 2);
+    assert_eq!(both["results"]["notes"], json!([]));
+    assert_eq!(both["proof"][0]["verdict"], "kept", "{both}");
+}
+
+/// Sums of times are told to the microsecond, each by itself.
+#[track_caller]
+fn equal(one: &Value, other: &Value) {
+    let figures = |of: &Value| match of.as_object() {
+        Some(named) => named.clone(),
+        None => Map::from_iter([(String::new(), of.clone())]),
+    };
+    let (ones, others) = (figures(one), figures(other));
+    assert!(ones.keys().eq(others.keys()), "{one} and {other}");
+    for (one, other) in ones.values().zip(others.values()) {
+        let apart = one.as_f64().zip(other.as_f64());
+        let apart = apart.map(|(one, other)| (one - other).abs());
+        assert!(apart < Some(0.01), "{one} and {other}");
+    }
+}
+
+#[test]
+fn what_a_killed_run_did_is_reported_and_what_it_cannot_tell_is_not_made_up() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let server = Server::answering(move |ask| match ask.nth {
+        0..5 => Step::ok(),
+        _ => Step::ok().behind(&held),
+    });
+    let mut running = Shaper::run()
+        .jobs("jobs.urls", server.list(9))
+        .args(["--qps", "200", "-c", "2", "--quiet"])
+        .with_results()
+        .start();
+    let results = running.path(OUT);
+    running.until("five results and two requests more", || {
+        let text = std::fs::read_to_string(&results).unwrap_or_default();
+        text.lines().count() == 5 && server.requests().len() == 7
+    });
+    let text = std::fs::read(&results).expect("it is there");
+    let during = Shaper::plain().args(["report"]).args([&results]).output();
+    during.exits(0);
+    let going_on = [
+        "ENDED       not yet",
+        "= ok 5 ",
+        "read — =",
+        "pauses asked —",
+        "kept  --qps 200",
+    ];
+    shows(&during, &going_on);
+    let then = std::fs::read(&results).expect("it is there");
+    assert_eq!(then, text, "it was only read");
+    running.signal(Signal::KILL);
+    let killed = running.wait();
+    gate.open();
+    let report = again(killed).output();
+    report.exits(0);
+    let report = told(&report);
+    assert_eq!(report["ended"], "cut_off", "{report}");
+    assert_eq!(report["little"]["part"], "recorded");
+    assert_eq!(report["held_back"], json!([]));
+    for unknown in ["cut_off", "pauses", "unrepeated"] {
+        assert_eq!(report[unknown], Value::Null, "{unknown}: {report}");
+    }
+    assert_eq!(report["counts"]["read"], Value::Null);
+    assert_eq!(report["slots"], 2, "it had told them before: {report}");
+    // The same without what it had told.
+    let alone = Shaper::plain()
+        .args(["report", "-", "--report", "json"])
+        .stdin(&text)
+        .output();
+    alone.exits(0);
+    let alone = told(&alone);
+    assert_eq!(alone["ended"], Value::Null);
+    assert_eq!(
+        (&alone["slots"], &alone["limits"]),
+        (&Value::Null, &json!([]))
+    );
+    assert_eq!(alone["latency"], report["latency"]);
+    let given = Shaper::plain()
+        .args(["report", "-", "--report", "json", "--qps", "200", "-c", "2"])
+        .stdin(&text)
+        .output();
+    let given = told(&given);
+    assert_eq!(
+        (&given["slots"], &given["limits"]),
+        (&report["slots"], &report["limits"])
+    );
+    assert_eq!(given["proof"][0]["verdict"], "kept", "{given}");
 }

@@ -1,6 +1,7 @@
 //! What the tests of the program share: a server to send to, and the program itself.
 
 pub(crate) mod program;
+pub(crate) mod recorded;
 pub(crate) mod server;
 
 use std::hint;
