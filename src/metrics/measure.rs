@@ -62,7 +62,9 @@ impl Measure {
             }
             let (from, to) = (span.from.max(made.granted), span.to.min(made.done));
             self.in_flight += u128::from(nanos(to.since(from)));
-            if made.done > span.to {
+            // What ended at the very beginning had been in flight before it.
+            let before = made.done == span.from && made.granted < span.from;
+            if before || made.done > span.to {
                 continue;
             }
             self.ended += 1;

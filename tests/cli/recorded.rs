@@ -11,7 +11,7 @@ use shaper::units::Cost;
 
 use super::report::{RUN, same, shows, told};
 use crate::support::program::{OUT, Output, Shaper};
-use crate::support::recorded::{Recorded, answer, recorded};
+use crate::support::recorded::{Recorded, STARTED, answer, recorded, recorded_at};
 
 const MILLI: Duration = Duration::from_millis(1);
 
@@ -119,4 +119,113 @@ fn one_job_is_reported_like_many() {
     let report = says(&of, &["reached —", "ok 1 "]);
     assert_eq!(report["rate_reached_per_s"], Value::Null, "{report}");
     assert_eq!(report["latency"]["service"]["ok"]["p999"], 1.0);
+}
+
+/// The report of both together.
+fn together(one: &Recorded, other: &Recorded, args: &[&str]) -> Output {
+    let report = Shaper::plain().args(["report"]);
+    let report = report.jobs("a", &one.results).file("a.run", &one.run);
+    let report = report.jobs("b", &other.results).file("b.run", &other.run);
+    report.args(args).output()
+}
+
+#[test]
+fn shards_are_one_run_on_one_clock() {
+    let shard = || {
+        recorded(&rules(2, Vec::new()), 200, |_, _, _| {
+            answer(MILLI * 50, 200)
+        })
+    };
+    let (one, other) = (shard(), shard());
+    let both = told(&together(&one, &other, &["--report", "json"]));
+    let (alone, little) = (&one.report, &both["little"]);
+    for (key, times) in [
+        ("in_flight", 2.0),
+        ("rate_per_s", 2.0),
+        ("mean_ms", 1.0),
+        ("span_ms", 1.0),
+    ] {
+        let expected = alone["little"][key].as_f64().map(|figure| figure * times);
+        assert_eq!(little[key].as_f64(), expected, "{key}: {both}");
+    }
+    let row = |of: &Value, key: &str| of["throughput"]["histogram"][0][key].as_u64();
+    assert_eq!(
+        row(&both, "per_s"),
+        row(alone, "per_s").map(|answers| 2 * answers)
+    );
+    assert_eq!(row(&both, "seconds"), row(alone, "seconds"));
+    assert_eq!(both["counts"]["read"], 400, "{both}");
+    assert_eq!(
+        (&both["slots"], &both["peak_in_flight"]),
+        (&4.into(), &4.into())
+    );
+    assert_eq!(both["elapsed_ms"], alone["elapsed_ms"]);
+    assert_eq!(both["throughput"]["ratio"], alone["throughput"]["ratio"]);
+    assert_eq!(both["held_back"][0]["percent"], 100);
+    shows(
+        &together(&one, &other, &[]),
+        &[
+            "a: 200 results",
+            "b: 200 results",
+            "of all runs the next job waited",
+        ],
+    );
+}
+
+#[test]
+fn runs_after_each_other_share_their_slots_and_leave_out_the_time_between() {
+    let run = |started| {
+        let rules = rules(2, Vec::new());
+        recorded_at(started, &rules, 200, |_, _, _| answer(MILLI * 50, 200))
+    };
+    let (one, other) = (run(STARTED), run(STARTED + 86_400));
+    let both = told(&together(&other, &one, &["--report", "json"]));
+    for key in ["in_flight", "rate_per_s", "mean_ms"] {
+        assert_eq!(
+            both["little"][key], one.report["little"][key],
+            "{key}: {both}"
+        );
+    }
+    let twice = |of: &Value| of.as_f64().map(|figure| 2.0 * figure);
+    let alone = &one.report;
+    assert_eq!(
+        both["little"]["span_ms"].as_f64(),
+        twice(&alone["little"]["span_ms"])
+    );
+    assert_eq!(
+        both["elapsed_ms"].as_f64(),
+        twice(&alone["elapsed_ms"]),
+        "{both}"
+    );
+    assert_eq!(
+        (&both["slots"], &both["peak_in_flight"]),
+        (&2.into(), &2.into())
+    );
+}
+
+#[test]
+fn a_limit_that_each_shard_keeps_is_held_against_all_together() {
+    let run = |rate: &str| {
+        let rules = rules(9, vec![qps(rate)]);
+        recorded(&rules, 50, |_, _, _| answer(MILLI * 5, 200))
+    };
+    let (one, same, other) = (run("20/s"), run("20/s"), run("30/s"));
+    let words = [
+        "EXCEEDED by 50  --qps 20 (b + rT): 40 of at most 21",
+        "200 % of --qps 20",
+    ];
+    shows(&together(&one, &same, &[]), &words);
+    let words = ["its runs had different limits, so none is proved"];
+    shows(&together(&one, &other, &[]), &words);
+    let report = told(&together(&one, &other, &["--report", "json"]));
+    assert_eq!(report["proof"], Value::Array(Vec::new()), "{report}");
+    assert_eq!(report["limits"].as_array().map(Vec::len), Some(2));
+    let owners = report["held_back"].as_array().expect("it is a list").iter();
+    let owners: Vec<_> = owners.filter_map(|share| share["owner"].as_str()).collect();
+    assert!(
+        owners.contains(&"--qps 20") && owners.contains(&"--qps 30"),
+        "{report}"
+    );
+    let given = together(&one, &other, &["--qps", "60", "--burst", "2"]);
+    shows(&given, &["kept  --qps 60"]);
 }

@@ -421,3 +421,210 @@ fn what_a_killed_run_did_is_reported_and_what_it_cannot_tell_is_not_made_up() {
     );
     assert_eq!(given["proof"][0]["verdict"], "kept", "{given}");
 }
+
+/// A result with one try, as it stands in a file.
+fn line(nth: u64) -> String {
+    let at = 1_700_000_000_000_000 + nth * 100_000;
+    let tries = json!([{
+        "due_us": at, "granted_us": at + 10, "sent_us": at + 20, "first_byte_us": at + 5_000,
+        "done_us": at + 5_020, "http_status": 200, "retry_after_ms": null, "error": null,
+    }]);
+    let line = json!({
+        "seq": nth, "line": nth + 1, "id": null, "job": format!("{nth:016x}"), "status": "ok",
+        "http_status": 200, "attempts": 1, "queue_ms": 0.02, "wait_ms": { "slot": 0.02 },
+        "latency_ms": 5.0, "since_due_ms": 5.02, "tries": tries, "error": null,
+    });
+    line.to_string() + "\n"
+}
+
+fn lines(count: u64) -> String {
+    (0..count).map(line).collect()
+}
+
+fn report_of(results: impl AsRef<[u8]>) -> Shaper {
+    Shaper::plain().args(["report"]).jobs(OUT, results)
+}
+
+#[test]
+fn a_torn_last_line_is_passed_over_and_told() {
+    let whole = lines(3);
+    let torn = whole.clone() + &line(3)[..70];
+    let done = report_of(torn).output();
+    done.exits(0);
+    shows(
+        &done,
+        &[
+            "out.jsonl: 3 results; line 4 is torn and was passed over",
+            "= ok 3 +",
+        ],
+    );
+    let unended = report_of(whole.trim_end())
+        .args(["--report", "json"])
+        .output();
+    let report = told(&unended);
+    assert_eq!(
+        report["results"]["files"][0]["torn_line"],
+        Value::Null,
+        "{report}"
+    );
+    assert_eq!(report["counts"]["ok"], 3);
+}
+
+#[test]
+fn what_is_no_result_is_told_with_its_place_and_a_mend() {
+    let damaged = lines(2) + "{\"seq\":9,\n" + &line(4);
+    let done = report_of(damaged).output();
+    done.exits(2)
+        .says("out.jsonl:3:9: is no result: ")
+        .says("mend: the lines before it are whole");
+    assert!(done.stdout.is_empty(), "{done}");
+    let unknown = line(0).replace("\"ok\"", "\"fine\"");
+    for (text, words) in [
+        ("hello\n", "out.jsonl:1:1: is no result"),
+        ("hello", "out.jsonl:1:1: is no result"),
+        ("{}\n", "out.jsonl:1: is no result: missing field `status`"),
+        (&*unknown, "unknown status \"fine\""),
+        (
+            &line(0).replace("1700000000005020", "1"),
+            "done_us is before first_byte_us",
+        ),
+        (
+            &line(0).replace("5.02,", "-5,"),
+            "since_due_ms is below zero",
+        ),
+        ("", "out.jsonl: has no results: there is nothing to report"),
+        ("\n\n", "there is nothing to report"),
+    ] {
+        let done = report_of(text).output();
+        done.exits(2).says(words).says("mend: ");
+        assert!(done.stdout.is_empty(), "{done}");
+    }
+    let packed = [&[0x1f, 0x8b, 8, 0][..], b"\n"].concat();
+    report_of(packed)
+        .output()
+        .exits(2)
+        .says("mend: unpack it: zcat");
+    let gone = Shaper::plain().args(["report", "none.jsonl"]).output();
+    gone.exits(2)
+        .says("none.jsonl: cannot be read: No such file");
+    let folder = Shaper::plain().args(["report", "."]).output();
+    folder.exits(2).says("cannot be read: is a directory");
+    let endless = Shaper::plain().args(["report", "/dev/zero"]).output();
+    endless.exits(2).says("it is no regular file");
+    let twice = report_of(lines(1)).args(["./out.jsonl"]).output();
+    twice.exits(2).says("./out.jsonl is named twice");
+    let terminal = Shaper::plain()
+        .args(["report", "-"])
+        .stdin_is_a_terminal()
+        .output();
+    terminal.exits(2).says("standard input is a terminal");
+}
+
+#[test]
+fn a_run_file_that_cannot_be_read_is_told_and_passed_over() {
+    let done = report_of(lines(3)).file(RUN, "{\"version\":").output();
+    done.exits(0)
+        .says("out.jsonl.run: does not tell what the run was: EOF");
+    shows(&done, &["= ok 3 +", "nothing tells the limits"]);
+}
+
+#[test]
+fn results_that_were_cut_are_not_given_the_means_of_the_whole() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(8))
+        .with_results();
+    let done = done.args(["--quiet"]).output();
+    let text = String::from_utf8(done.bytes(OUT)).expect("it is text");
+    let half: String = text.split_inclusive('\n').take(4).collect();
+    let report = told(&again(done).file(OUT, half).output());
+    assert_eq!(report["little"]["part"], "recorded", "{report}");
+    assert_eq!(report["little"]["tries"], 4);
+    let note = report["results"]["notes"][0].as_str();
+    assert!(
+        note.is_some_and(|note| note.contains("fewer results than its run has written")),
+        "{report}"
+    );
+}
+
+#[test]
+fn results_come_from_pipes_as_well() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run().jobs("jobs.urls", server.list(5)).output();
+    done.exits(0);
+    let (piped, text) = (Shaper::plain().args(["report", "-"]), done.stdout);
+    let report = piped.stdin(&text).output();
+    report.exits(0);
+    shows(&report, &["standard input: 5 results", "= ok 5 +"]);
+    let fifo = Shaper::plain().named_pipe("p").args(["report", "p"]);
+    let path = fifo.path("p");
+    let running = fifo.start();
+    std::fs::write(path, &text).expect("it is read");
+    let report = running.wait();
+    report.exits(0);
+    shows(&report, &["p: 5 results"]);
+}
+
+#[test]
+fn what_arrived_at_the_modelled_api_and_results_without_bodies_are_reported() {
+    let arrived = |nth| {
+        let mut line: Value = serde_json::from_str(&line(nth)).expect("it is JSON");
+        let fields = line.as_object_mut().expect("it is an object");
+        fields.retain(|name, _| !["job", "wait_ms", "since_due_ms"].contains(&name.as_str()));
+        line.to_string() + "\n"
+    };
+    let arrived: String = (0..3).map(arrived).collect();
+    let done = report_of(&arrived).args(["--window", "10/1s"]).output();
+    done.exits(0);
+    shows(
+        &done,
+        &[
+            "these results do not tell what held the jobs back",
+            "kept  --window 10/1s",
+        ],
+    );
+    let report = told(&report_of(&arrived).args(["--report", "json"]).output());
+    assert_eq!(report["binding"], Value::Null, "{report}");
+    assert_eq!(
+        report["latency"]["since_due"]["ok"]["max"], 5.02,
+        "by its tries"
+    );
+    let bare = Shaper::run().jobs("jobs.jsonl", jobs(5, "")).args([
+        "--body",
+        "none",
+        "--headers",
+        "none",
+        "--mock=latency=1ms",
+    ]);
+    assert_eq!(says_the_same(bare)["counts"]["ok"], 5);
+}
+
+#[test]
+fn a_report_goes_to_stdout_to_a_file_or_nowhere() {
+    let file = report_of(lines(2))
+        .args(["--report-file", "page", "--ascii"])
+        .output();
+    file.exits(0);
+    let page = String::from_utf8(file.bytes("page")).expect("it is text");
+    assert!(file.stdout.is_empty() && page.is_ascii(), "{page}");
+    let table = report_of(lines(2)).args(["--report", "csv"]).output();
+    assert!(
+        table.stdout.starts_with(b"metric,label,value,unit\n"),
+        "{table}"
+    );
+    let none = report_of(lines(2)).args(["--report", "none"]).output();
+    none.exits(0);
+    assert!(none.stdout.is_empty(), "{none}");
+    let full = report_of(lines(2))
+        .args(["--report-file", "/dev/full"])
+        .output();
+    full.exits(3).says("/dev/full");
+    let closed = report_of(lines(2)).stdout_is_closed().output();
+    closed.exits(141);
+    assert_eq!(closed.stderr, "");
+    let mut head = report_of(lines(2)).start();
+    assert!(head.read_a_line_and_close().starts_with("VERDICT"));
+    let head = head.wait();
+    assert!([Some(0), Some(141)].contains(&head.code), "{head}");
+    assert_eq!(head.stderr, "");
+}

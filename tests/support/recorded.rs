@@ -24,7 +24,7 @@ pub(crate) struct Recorded {
     pub(crate) report: Value,
 }
 
-/// The start of each run, in seconds since the Unix epoch.
+/// The start of a run, in seconds since the Unix epoch.
 pub(crate) const STARTED: u64 = 1_796_000_000;
 
 /// Equal jobs without ids but for their content, all there at the start.
@@ -57,9 +57,19 @@ pub(crate) fn answer(after: Duration, status: u16) -> (Duration, Result<Reply, F
 pub(crate) fn recorded(
     rules: &Rules,
     count: u64,
+    api: impl FnMut(Tick, &Job, &Grant) -> (Duration, Result<Reply, Failure>),
+) -> Recorded {
+    recorded_at(STARTED, rules, count, api)
+}
+
+/// The same at another time.
+pub(crate) fn recorded_at(
+    started: u64,
+    rules: &Rules,
+    count: u64,
     mut api: impl FnMut(Tick, &Job, &Grant) -> (Duration, Result<Reply, Failure>),
 ) -> Recorded {
-    let epoch = Duration::from_secs(STARTED);
+    let epoch = Duration::from_secs(started);
     let form = Form {
         epoch,
         body: Keep::None,
@@ -92,7 +102,7 @@ pub(crate) fn recorded(
         fail_if: Vec::new(),
     };
     let report = Report::new(summary, setup, facts);
-    let started_us = STARTED * 1_000_000;
+    let started_us = started * 1_000_000;
     let run = Manifest {
         version: "0.1.0".to_owned(),
         limits: rules.limits.iter().map(Limit::from).collect(),
