@@ -61,12 +61,16 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__compare)
-            opts="-c -h --concurrency --rate --qps --jobs --ascii --help"
+            opts="-c -H -X -n -h --discipline --concurrency --rate --qps --burst --window --tpm --limit --jobs --api --latency --seed --live --yes --header --bearer-env --method --data --base-url --format --limit-jobs --strict --allow-empty --report --report-file --color --ascii --html --hdr --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --discipline)
+                    COMPREPLY=($(compgen -W "semaphore sleep processes burst fixed drop counter sliding leaky qps both tpm early late storm retry limit" -- "${cur}"))
+                    return 0
+                    ;;
                 --concurrency)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -95,11 +99,147 @@ _shaper() {
                     fi
                     return 0
                     ;;
+                --burst)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --window)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --tpm)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --limit)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
                 --jobs)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
                     fi
+                    return 0
+                    ;;
+                --api)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --latency)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --header)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                -H)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --bearer-env)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --method)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                -X)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --data)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --base-url)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "jsonl urls" -- "${cur}"))
+                    return 0
+                    ;;
+                --limit-jobs)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --report)
+                    COMPREPLY=($(compgen -W "text json csv none" -- "${cur}"))
+                    return 0
+                    ;;
+                --report-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hdr)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -380,7 +520,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__run)
-            opts="-c -H -X -n -o -v -q -h --concurrency --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --per-host --max-wait --queue-timeout --guard --arrivals --lookahead --estimate --usage --refund --oversize --max-attempts --retries --backoff --jitter --seed --retry-unsafe --timeout --connect-timeout --read-timeout --header --bearer-env --method --data --base-url --max-body --mock --format --limit-jobs --strict --allow-empty --output --overwrite --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --help"
+            opts="-c -H -X -n -o -v -q -h --concurrency --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --per-host --max-wait --queue-timeout --guard --arrivals --lookahead --estimate --usage --refund --oversize --max-attempts --retries --backoff --jitter --seed --retry-unsafe --timeout --connect-timeout --read-timeout --header --bearer-env --method --data --base-url --max-body --mock --format --limit-jobs --strict --allow-empty --output --overwrite --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

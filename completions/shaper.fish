@@ -27,7 +27,7 @@ end
 complete -c shaper -n "__fish_shaper_needs_command" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_needs_command" -s V -l version -d 'Print version'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "run" -d 'Do the jobs under the limits, write one result per job, report'
-complete -c shaper -n "__fish_shaper_needs_command" -f -a "compare" -d 'The same 1000 jobs under several disciplines, side by side; virtual time, nothing is sent'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "compare" -d 'The same jobs under several disciplines, side by side; in virtual time, nothing is sent'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "verify" -d 'Prove from the recorded send times that no limit was exceeded'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "report" -d 'Report again from results: of a run, or of shards together; or copy the jobs that failed, to run them again'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "mock" -d 'Serve the modelled API over HTTP'
@@ -122,9 +122,55 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-failed -d 'W
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l force-resume -d 'With --resume: take results that belong to another input'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l repair -d 'With --resume: lines of the results that are damaged are set aside in FILE.bad, and their jobs run again'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s h -l help -d 'Print help; -h is shorter'
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l discipline -d 'Only these, with commas between them; --help lists them all' -r -f -a "semaphore\t'slots and no rate'
+sleep\t'who finds all slots taken sleeps for 1 s, then queues'
+processes\t'4 processes with --qps each'
+burst\t'a bucket that holds --burst'
+fixed\t'fixed windows; what does not fit waits'
+drop\t'fixed windows; what does not fit is dropped'
+counter\t'two counts, the older one weighed'
+sliding\t'at most so many in ANY window'
+leaky\t'a leaky bucket: evenly spaced'
+qps\t'a bucket that holds 1: evenly spaced'
+both\t'slots and --qps'
+tpm\t'slots, --qps and --tpm'
+early\t'--qps permits taken at queueing; then the sender stalls'
+late\t'--qps permits taken at the send; the same stall'
+storm\t'--burst; what is refused goes again at once, past the limits'
+retry\t'--burst; what is refused rests and meets every limit again'
+limit\t'the limits of --limit together'"
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s c -l concurrency -d 'Slots of the semaphores' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -l qps -l rate -d 'The rate of the limiters, and what the modelled API accepts in any window of its period' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -l jobs -d 'How many jobs come at once' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l qps -l rate -d 'The rate of the buckets' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l burst -d 'Capacity of the large bucket (burst, storm, retry); default: 4 periods of --qps' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l window -d 'What the windows hold (fixed, drop, counter, sliding); default: --qps, per its period' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l tpm -d 'Tokens per minute (tpm); default without JOBS: half of what --qps carries' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l limit -d 'A limit of a discipline of your own, as for `run`; repeatable, all hold' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l jobs -d 'How many jobs come at once, each of 100 tokens; default 1000, with --live 100' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l api -d 'How it behaves, as for --mock; what is left out is latency=50ms and a limit that accepts --qps in any window of its period' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l latency -d 'Latencies of the first table; the first is that of the second, unless --api has one' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l seed -d 'Seed of latencies, failures and rests' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -s H -l header -d 'A header for every job; a job\'s own wins' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -s X -l method -d 'The method of jobs that name none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l data -d 'The body of jobs that have none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l base-url -d 'What relative URLs are relative to' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l format -d 'jsonl or urls; default: by content' -r -f -a "jsonl\t''
+urls\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l report -d 'The report: text, json, csv (a table: metric, label, value, unit), none' -r -f -a "text\t'For people'
+json\t'For programs'
+csv\t'For spreadsheets'
+none\t'No report'"
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l report-file -d 'Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l html -d 'The report as one page with charts, which needs no other file and no network' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l hdr -d 'Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l live -d 'Send over HTTP, one discipline after the other'
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l yes -d 'Send what --live announces'
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l strict -d 'Check the whole input first; any bad line stops before the first send'
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l allow-empty -d 'An input without jobs is no error'
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l ascii -d 'No characters outside ASCII'
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
