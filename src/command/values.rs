@@ -9,10 +9,12 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command, ValueEnum};
 use http::{HeaderName, HeaderValue};
 use url::Url;
 
+use super::typo::near;
 use crate::engine::{Order, StopIf};
 use crate::units::{Cost, Rate, parse_count, parse_duration, parse_span};
 
@@ -99,7 +101,7 @@ where
     words.into().try_map(|word| word.parse::<T>())
 }
 
-/// Words or something else: shells offer the words.
+/// Words or something else: shells offer the words, and a slip is answered with the nearest.
 pub(super) fn or_else<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
 where
     T: FromStr<Err = String> + Clone + Send + Sync + 'static,
@@ -125,7 +127,16 @@ impl<P: TypedValueParser> TypedValueParser for OrElse<P> {
         arg: Option<&Arg>,
         value: &OsStr,
     ) -> Result<P::Value, clap::Error> {
-        self.rest.parse_ref(command, arg, value)
+        self.rest
+            .parse_ref(command, arg, value)
+            .map_err(|mut said| {
+                let words = self.words.iter().map(|word| (*word).to_owned());
+                let near = near(&value.to_string_lossy(), words);
+                if !near.is_empty() {
+                    said.insert(ContextKind::SuggestedValue, ContextValue::Strings(near));
+                }
+                said
+            })
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {

@@ -80,36 +80,38 @@ const OFFERS: [(&str, &[&str], &str); 6] = [
     ("help ", &["run", "limits"], "shaper.fish"),
 ];
 
+/// `offers` is given command lines, and tells the words that the shell has for each.
 #[track_caller]
-fn assert_offers(shell: &str, offers: impl Fn(&str) -> Vec<String>) {
-    for (line, expected, wrong) in OFFERS {
-        let words = offers(&format!("shaper {line}"));
-        for word in expected {
+fn assert_offers(shell: &str, offers: impl Fn(&[String]) -> Vec<Vec<String>>) {
+    let lines = OFFERS.map(|(line, ..)| line);
+    let lines = lines.into_iter().chain(["", "run --qps "]);
+    let lines: Vec<_> = lines.map(|line| format!("shaper {line}")).collect();
+    let offered = offers(&lines);
+    let [offered @ .., of_program, of_number] = &*offered else {
+        panic!("{shell} offers nothing");
+    };
+    assert_eq!(offered.len(), OFFERS.len(), "{shell}: {offered:?}");
+    for ((line, expected, wrong), words) in OFFERS.iter().zip(offered) {
+        let has = |word: &str| words.iter().any(|it| it == word);
+        for word in *expected {
             assert!(
-                words.iter().any(|it| it == word),
+                has(word),
                 "{shell} offers no {word} for {line:?}: {words:?}"
             );
         }
-        assert!(
-            !words.iter().any(|it| it == wrong),
-            "{shell} offers {wrong} for {line:?}"
-        );
+        assert!(!has(wrong), "{shell} offers {wrong} for {line:?}");
     }
-    let words = offers("shaper ");
     for command in commands() {
-        assert!(
-            words.contains(&command),
-            "{shell} offers no {command}: {words:?}"
-        );
+        let offered = of_program.contains(&command);
+        assert!(offered, "{shell} offers no {command}: {of_program:?}");
     }
-    let words = offers("shaper run --qps ");
-    let none = words.iter().all(String::is_empty);
-    assert!(none, "{shell} offers {words:?} for a number");
+    let none = of_number.iter().all(String::is_empty);
+    assert!(none, "{shell} offers {of_number:?} for a number");
 }
 
 #[test]
 fn bash_completes_options_values_and_files() {
-    let offers = |line: &str| {
+    let offers = |line: &String| {
         let script = r#"source ./shaper.bash
             compopt() { :; }
             read -ra COMP_WORDS <<< "$1"
@@ -119,7 +121,7 @@ fn bash_completes_options_values_and_files() {
             printf '%s\n' "${COMPREPLY[@]}""#;
         says("bash", &["--norc", "-c", script, "bash", line])
     };
-    assert_offers("bash", offers);
+    assert_offers("bash", |lines| lines.iter().map(offers).collect());
 }
 
 #[test]
@@ -133,25 +135,26 @@ fn zsh_completes_options_values_and_files() {
         .output();
     assert_eq!(checked.expect("zsh is there").stderr, b"");
     let folder = committed().display().to_string();
-    let offers = |line: &str| {
-        let words = says(
-            "zsh",
-            &[
-                "-f",
-                "-c",
-                include_str!("complete.zsh"),
-                "zsh",
-                &folder,
-                line,
-            ],
-        );
-        let words = words.iter().filter_map(|said| {
-            let (_, word) = said.split_once("<offer>")?;
-            Some(word.split_once("</offer>")?.0.to_owned())
-        });
-        words.collect()
-    };
-    assert_offers("zsh", offers);
+    assert_offers("zsh", |lines| {
+        let script = ["-f", "-c", include_str!("complete.zsh"), "zsh", &folder];
+        let args: Vec<&str> = script
+            .into_iter()
+            .chain(lines.iter().map(String::as_str))
+            .collect();
+        let mut offered: Vec<Vec<String>> = Vec::new();
+        for said in says("zsh", &args) {
+            if said.starts_with("<line>") {
+                offered.push(Vec::new());
+            }
+            let word = said
+                .split_once("<offer>")
+                .and_then(|(_, rest)| rest.split_once("</offer>"));
+            if let (Some((word, _)), Some(words)) = (word, offered.last_mut()) {
+                words.push(word.to_owned());
+            }
+        }
+        offered
+    });
 }
 
 #[test]
@@ -159,11 +162,11 @@ fn fish_completes_options_values_and_files() {
     if !is_there("fish") {
         return;
     }
-    let offers = |line: &str| {
+    let offers = |line: &String| {
         let script = format!("source shaper.fish; complete -C '{line}'");
         let lines = says("fish", &["--no-config", "-c", &script]);
         let words = lines.iter().filter_map(|line| line.split('\t').next());
         words.map(str::to_owned).collect()
     };
-    assert_offers("fish", offers);
+    assert_offers("fish", |lines| lines.iter().map(offers).collect());
 }

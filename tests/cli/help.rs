@@ -86,6 +86,8 @@ fn a_slip_is_answered_with_the_right_word() {
         (&["run", "--jitter", "ful"], "'full'"),
         (&["run", "--retry-unsafe", "idempotend"], "'idempotent'"),
         (&["run", "--format", "jsnol"], "'jsonl'"),
+        (&["run", "--per", "hsot"], "'host'"),
+        (&["run", "--fsync", "nver"], "'never'"),
         (
             &["verify", "--mock"],
             "'--mock' is an option of 'shaper run'",
