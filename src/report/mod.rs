@@ -1,5 +1,7 @@
 //! What is told about a run when it is over. Floor 4: doors.
 
+#[cfg(test)]
+mod agree;
 mod bars;
 pub mod comparison;
 pub mod csv;

@@ -34,26 +34,33 @@ pub struct Source {
 /// The most files, and the most notes, that are printed; JSON has them all.
 const LINES: usize = 3;
 
+impl Sources {
+    /// A line for each file, whoever wrote them, and what is not known; so many of each at most.
+    pub(super) fn lines(&self, most: usize) -> Vec<String> {
+        let mut lines: Vec<String> = self.files.iter().take(most).map(file).collect();
+        let more = self.files.len().saturating_sub(most);
+        if more > 0 {
+            lines.push(format!("and {more} more files"));
+        }
+        if self.runs > self.files.len() {
+            lines.push(format!(
+                "written by {} runs: all of them together",
+                self.runs
+            ));
+        }
+        lines.extend(self.notes.iter().take(most).cloned());
+        lines
+    }
+}
+
 impl Page {
     /// What was read, if the report is not of a run that has just ended.
     pub(super) fn sources(&mut self, report: &Report) {
         let Some(sources) = &report.sources else {
             return;
         };
-        let mut lines: Vec<String> = sources.files.iter().take(LINES).map(file).collect();
-        let more = sources.files.len().saturating_sub(LINES);
-        if more > 0 {
-            lines.push(format!("and {more} more files"));
-        }
-        if sources.runs > sources.files.len() {
-            lines.push(format!(
-                "written by {} runs: all of them together",
-                sources.runs
-            ));
-        }
-        lines.extend(sources.notes.iter().take(LINES).cloned());
         let mut heading = "RESULTS";
-        for line in lines {
+        for line in sources.lines(LINES) {
             self.section(heading, &line, Tone::Calm);
             heading = "";
         }

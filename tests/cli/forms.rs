@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use serde_json::Value;
 
 use crate::support::program::{OUT, Shaper};
 use crate::support::server::{Server, Step};
@@ -118,31 +119,30 @@ fn the_latencies_of_a_run_are_a_log_and_percentiles_to_plot() {
 fn files_beside_a_report_that_have_no_place_are_told_before_anything_is_sent() {
     let server = Server::start([Step::ok()]);
     let list = server.list(2);
-    for (args, exit, said) in [
-        (
-            ["--hdr", "no/such/folder/a"].as_slice(),
-            3,
-            "its folder does not exist",
-        ),
-        (&["--hdr", "."], 3, "it is a directory"),
-        (&["--hdr", "jobs.urls"], 2, "the jobs are read from it"),
-        (&["--hdr", OUT], 2, "the results go there"),
-        (
-            &["--hdr", "out.jsonl.run"],
-            2,
-            "what the run was goes there",
-        ),
-        (&["--hdr", "a", "--hdr", "./a"], 2, "the latencies go there"),
-        (
-            &["--hdr", "a", "--report-file", "a"],
-            2,
-            "the report goes there",
-        ),
-        (&["--hdr", "-"], 2, "name a file"),
+    for (option, file, exit, said) in [
+        ("--hdr", "no/such/folder/a", 3, "its folder does not exist"),
+        ("--hdr", ".", 3, "it is a directory"),
+        ("--hdr", "jobs.urls", 2, "the jobs are read from it"),
+        ("--hdr", OUT, 2, "the results go there"),
+        ("--hdr", "out.jsonl.run", 2, "what the run was goes there"),
+        ("--hdr", "./report.json", 2, "the report goes there"),
+        ("--hdr", "page.html", 2, "the page goes there"),
+        ("--hdr", "./a", 2, "the latencies go there"),
+        ("--hdr", "-", 2, "name a file"),
+        ("--html", "-", 2, "name a file"),
+        ("--html", "no/such/folder/a", 3, "its folder does not exist"),
+        ("--html", "jobs.urls", 2, "the jobs are read from it"),
+        ("--html", OUT, 2, "the results go there"),
+        ("--html", "report.json", 2, "the report goes there"),
     ] {
         let done = Shaper::run().jobs("jobs.urls", &list).with_results();
-        let done = done.args(args).output();
-        done.exits(exit).says(said).says("--hdr");
+        let others: &[&str] = match option {
+            "--html" => &[],
+            _ => &["--html", "page.html", "--hdr", "a"],
+        };
+        let done = done.reporting().args(others).args([option, file]);
+        let done = done.output();
+        done.exits(exit).says(said).says(option);
     }
     assert_eq!(server.requests().len(), 0);
 }
@@ -152,18 +152,32 @@ fn files_beside_a_report_are_written_also_by_a_quiet_run_that_prints_none() {
     let server = Server::start([Step::ok()]);
     let done = Shaper::run()
         .jobs("jobs.urls", server.list(2))
-        .args([
-            "--quiet",
-            "--report",
-            "none",
-            "--hdr",
-            "a.hgrm",
-            "--hdr",
-            "/dev/full",
-        ])
+        .args(["--quiet", "--report", "none", "--html", "a.html"])
+        .args(["--hdr", "/dev/full", "--hdr", "a.hgrm"])
         .with_results()
         .output();
     done.exits(3).says("/dev/full").says("name another --hdr");
     let text = fs::read_to_string(done.path("a.hgrm")).expect("the others are written");
     assert!(text.contains("Total count    =            2]"), "{text}");
+    let page = fs::read_to_string(done.path("a.html")).expect("the others are written");
+    assert!(page.ends_with("</html>\n"), "{page}");
+}
+
+#[test]
+fn the_page_of_a_run_holds_its_json_report_and_replaces_an_older_one() {
+    let done = run().file("page.html", "old").reporting();
+    let done = done.args(["--html", "page.html"]).output();
+    done.exits(1);
+    let page = fs::read_to_string(done.path("page.html")).expect("it was asked for");
+    let (_, data) = page
+        .split_once("id=\"data\">")
+        .expect("its script has data");
+    let (data, _) = data.split_once("</script>").expect("they end");
+    let data: Value = serde_json::from_str(data).expect("they are JSON");
+    assert_eq!(data["runs"][0]["report"], done.report());
+    assert!(page.len() < 400_000, "{}", page.len());
+    let beside = fs::read_dir(done.path(".")).expect("it is there");
+    let names = beside.map(|entry| entry.expect("it is there").file_name());
+    let left = names.filter(|name| name.to_string_lossy().contains(".new"));
+    assert_eq!(left.count(), 0, "{done}");
 }

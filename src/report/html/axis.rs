@@ -66,10 +66,8 @@ impl Axis {
 
     fn decades(&self, about: f64) -> Vec<f64> {
         let [first, last] = [self.least, self.most].map(f64::log10);
-        let within: &[f64] = match (last - first) * 3.0 <= about {
-            true => &[1.0, 2.0, 5.0],
-            false => &[1.0],
-        };
+        let room = (last - first) * 3.0 <= about;
+        let within: &[f64] = if room { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let every = ((last - first) / about).ceil().max(1.0);
         let decades = (0..60).map(|nth| first.floor() + f64::from(nth) * every);
         let decades = decades.take_while(|decade| *decade <= last);

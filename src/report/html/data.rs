@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::markup::calm;
+use super::rates::binds;
 use super::series::{Bin, Series, since, zero};
 use super::{Named, Run};
 use crate::metrics::{Latencies, Owner};
@@ -27,9 +29,10 @@ fn one(name: &str, run: &Run<'_>) -> Value {
         .is_some_and(|part| part == "steady");
     // The first mark is the mean, which the chart shows by itself.
     let ceilings = marks(report).into_iter().skip(1);
-    let ceilings = ceilings.map(|mark| json!({ "name": mark.text, "rate": brief(mark.rate) }));
+    let ceilings =
+        ceilings.map(|mark| json!({ "name": calm(&mark.text), "rate": brief(mark.rate), "binds": binds(&mark.text) }));
     json!({
-        "name": name,
+        "name": calm(name),
         "report": run.figures,
         "time": time(run),
         "steady": is_steady.then_some(ends),
@@ -55,7 +58,7 @@ fn time(run: &Run<'_>) -> Value {
             .iter()
             .map(|bin| brief(bin.owners.get(&owner).copied().unwrap_or(0.0)));
         json!({
-            "name": run.report.setup.name_of(owner),
+            "name": calm(&run.report.setup.name_of(owner)),
             "idle": owner == Owner::Nothing,
             "share": share.collect::<Vec<_>>(),
         })
@@ -63,6 +66,7 @@ fn time(run: &Run<'_>) -> Value {
     json!({
         "start": brief(series.start),
         "width": series.width,
+        "end": brief(series.end),
         "sent": of(|bin| bin.sent),
         "ended": of(|bin| bin.ended),
         "refused": of(|bin| bin.refused),
@@ -93,11 +97,8 @@ fn brief(number: f64) -> f64 {
         return 0.0;
     }
     let scale = 10_f64.powi(4 - power(number));
-    if scale.is_finite() && scale > 0.0 {
-        (number * scale).round() / scale
-    } else {
-        number
-    }
+    let brief = (number * scale).round() / scale;
+    if brief.is_finite() { brief } else { number }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a power of ten of a float")]
@@ -131,11 +132,9 @@ mod tests {
 
     #[test]
     fn numbers_are_brief() {
-        assert_eq!(
-            [1.0 / 3.0, 123_456.7, 0.0, -0.012_345_67].map(brief),
-            [0.33333, 123_460.0, 0.0, -0.012_346]
-        );
-        assert_eq!(brief(f64::MIN_POSITIVE), f64::MIN_POSITIVE);
+        let told = [1.0 / 3.0, 123_456.7, 0.0, -0.012_345_67].map(|it| brief(it).to_string());
+        assert_eq!(told, ["0.33333", "123460", "0", "-0.012346"]);
+        assert!(brief(f64::MIN_POSITIVE) > 0.0 && brief(f64::MAX).is_finite());
     }
 
     #[test]

@@ -6,8 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Run;
-use super::law::nothing;
-use super::markup::{Name, Table};
+use super::markup::{Table, nothing};
 use super::spread::{self, Range};
 use super::time::figure;
 use super::top::DASH;
@@ -71,7 +70,7 @@ pub(super) fn section(run: &Run<'_>) -> String {
 }
 
 fn table(run: &Run<'_>) -> String {
-    let mut headings = vec!["<", "<"];
+    let mut headings = vec!["<"];
     headings.extend(KEYS.map(|(_, heading)| heading));
     headings.push("n");
     let mut rows = Vec::new();
@@ -85,7 +84,7 @@ fn table(run: &Run<'_>) -> String {
             let figure = |key: &str, text: String| {
                 format!("<span data-figure=\"latency.{part}.{verdict}.{key}\">{text}</span>")
             };
-            let mut row = vec![Name(name).to_string(), verdict.to_owned()];
+            let mut row = vec![format!("{name}, {verdict}")];
             row.extend(KEYS.map(|(key, _)| figure(key, run.span(&format!("{path}/{key}")))));
             let beyond = run.some(&format!("{path}/beyond_1h"));
             let beyond = beyond.map_or(String::new(), |count| format!(" (&gt; 1h: {count})"));

@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Run;
-use super::law::nothing;
-use super::markup::{Name, Table, Text};
+use super::markup::{Name, Table, Text, nothing};
 use super::top::{DASH, rate};
 use crate::limit::Leaves;
 use crate::metrics::Owner;
@@ -50,7 +49,7 @@ pub(super) fn section(run: &Run<'_>) -> String {
             "<<as --limit takes it",
             "promise",
             "ceiling",
-            "<proof",
+            "<<proof",
             "<<fullest window",
         ],
         rows: rows.collect(),

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display, Write as _};
 
+use super::top::DASH;
+
 /// Text as it stands in an element or between the quotes of an attribute. Characters that steer a terminal or the
 /// direction of what follows are shown as what they are not: a blank.
 pub(super) struct Text<T>(pub(super) T);
@@ -45,14 +47,56 @@ impl<T: Display> Display for Name<T> {
     }
 }
 
-/// JSON as it stands in an element of a script: nothing in it ends that element or begins another.
-pub(super) fn in_script(json: &str) -> String {
-    json.replace('<', "\\u003c")
-        .replace('>', "\\u003e")
-        .replace('&', "\\u0026")
-        .replace('\u{2028}', "\\u2028")
-        .replace('\u{2029}', "\\u2029")
+/// Words of ours, in which an option is not broken at its dashes.
+pub(super) struct Prose<T>(pub(super) T);
+
+/// Letters of an option that is kept whole: a longer one has to be broken on a narrow screen.
+const WHOLE: usize = 24;
+
+impl<T: Display> Display for Prose<T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (nth, word) in self.0.to_string().split(' ').enumerate() {
+            let blank = if nth == 0 { "" } else { " " };
+            if word.starts_with("--") && word.len() <= WHOLE {
+                write!(out, "{blank}<span class=\"whole\">{}</span>", Text(word))?;
+            } else {
+                write!(out, "{blank}{}", Text(word))?;
+            }
+        }
+        Ok(())
+    }
 }
+
+/// A name as a script shows it: without what steers the text around it.
+pub(super) fn calm(name: &str) -> String {
+    let steady = |letter: char| !letter.is_control() && !steers(letter);
+    name.chars()
+        .map(|letter| if steady(letter) { letter } else { ' ' })
+        .collect()
+}
+
+/// JSON as it stands in an element of a script: nothing in it ends that element, begins another or steers the text
+/// around it.
+pub(super) fn in_script(json: &str) -> String {
+    let mut script = String::with_capacity(json.len());
+    for letter in json.chars() {
+        let plain = !matches!(letter, '<' | '>' | '&' | '\u{2028}' | '\u{2029}');
+        if plain && !steers(letter) {
+            script.push(letter);
+        } else {
+            let _ = write!(script, "\\u{:04x}", u32::from(letter));
+        }
+    }
+    script
+}
+
+/// What stands where there is nothing to tell.
+pub(super) fn nothing(text: &str) -> String {
+    format!("<p class=\"lead\">{DASH} {text}</p>")
+}
+
+/// A table of more columns has no room on a narrow screen.
+const COLUMNS: usize = 5;
 
 /// A table: each cell is markup.
 pub(super) struct Table<'a> {
@@ -75,27 +119,42 @@ impl Display for Table<'_> {
                 _ => " class=\"text wrap\"",
             }
         };
+        // On a narrow screen a row of many columns is a block by itself, with its headings in it.
+        let stack = if self.headings.len() > COLUMNS {
+            " class=\"stack\""
+        } else {
+            ""
+        };
         write!(
             out,
-            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table><caption>{0}</caption><thead><tr>",
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table role=\"table\"{stack}>\
+             <caption>{0}</caption><thead role=\"rowgroup\"><tr role=\"row\">",
             Text(self.caption)
         )?;
         for (column, heading) in self.headings.iter().enumerate() {
             let heading = heading.trim_start_matches('<');
             write!(
                 out,
-                "<th scope=\"col\"{}>{}</th>",
+                "<th scope=\"col\" role=\"columnheader\"{}>{}</th>",
                 class(column),
                 Text(heading)
             )?;
         }
-        out.write_str("</tr></thead><tbody>")?;
+        out.write_str("</tr></thead><tbody role=\"rowgroup\">")?;
         for row in &self.rows {
-            out.write_str("<tr>")?;
+            out.write_str("<tr role=\"row\">")?;
             for (column, cell) in row.iter().enumerate() {
+                let (class, label) = (class(column), self.headings.get(column));
+                let label = Text(label.map_or("", |label| label.trim_start_matches('<')));
                 match column {
-                    0 => write!(out, "<th scope=\"row\"{}>{cell}</th>", class(0))?,
-                    _ => write!(out, "<td{}>{cell}</td>", class(column))?,
+                    0 => write!(
+                        out,
+                        "<th scope=\"row\" role=\"rowheader\"{class}>{cell}</th>"
+                    )?,
+                    _ => write!(
+                        out,
+                        "<td role=\"cell\" data-label=\"{label}\"{class}>{cell}</td>"
+                    )?,
                 }
             }
             out.write_str("</tr>")?;
@@ -116,6 +175,9 @@ mod tests {
         assert!(text.contains("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;"));
         assert_eq!(Text("a & b \u{1b}[1m").to_string(), "a &amp; b  [1m");
         assert_eq!(Name("\u{5d0}b").to_string(), "<bdi>\u{5d0}b</bdi>");
+        let prose = Prose("a <b --qps 10").to_string();
+        assert_eq!(prose, "a &lt;b <span class=\"whole\">--qps</span> 10");
+        assert_eq!(calm("a\u{202e}b\u{7}<"), "a b <");
     }
 
     #[test]

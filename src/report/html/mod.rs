@@ -7,9 +7,13 @@ mod law;
 mod limits;
 mod markup;
 mod raster;
+mod rates;
+mod roof;
 mod series;
 mod side_by_side;
 mod spread;
+#[cfg(test)]
+mod tests;
 mod time;
 mod top;
 mod what_came;
@@ -41,8 +45,10 @@ const BEGIN: &str = include_str!("begin.js");
 const SCRIPT: &str = include_str!("page.js");
 const STYLE: &str = include_str!("page.css");
 
-/// The parts of what is told of one run: the end of its id, its heading in the list of contents, and its markup.
-const PARTS: [(&str, &str, fn(&Run) -> String); 7] = [
+/// A part of what is told of one run: the end of its id, its heading in the list of contents, and its markup.
+type Part = (&'static str, &'static str, fn(&Run<'_>) -> String);
+
+const PARTS: [Part; 7] = [
     ("law", "Little's law", law::section),
     ("time", "Over time", time::section),
     ("wait", "Whose wait", time::waits),

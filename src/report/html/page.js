@@ -151,8 +151,8 @@
       event.preventDefault();
       const idx = Math.max(0, Math.min(last, next));
       u.setCursor({ left: u.valToPos(u.data[0][idx], "x"), top: 0 });
-      const words = [...legend.querySelectorAll("button, .still")].filter((it) => it.querySelector("output")?.value);
-      status.textContent = words.map((it) => it.textContent).join(", ");
+      const words = series.map((one, nth) => (outputs[nth]?.value ? `${one.name}: ${outputs[nth].value}` : ""));
+      status.textContent = [moment.value, ...words].filter((it) => it).join(", ");
     });
     element.dataset.drawn = series.length;
     charts.push({
@@ -175,7 +175,7 @@
   const upTo = (top) => ({ range: (u, min, max) => [0, top ?? (Math.max(max, 0) * 1.12 || 1)] });
   // The value of a bin holds to its end.
   const held = (values) => [...values, values[values.length - 1]];
-  const starts = (time) => [...time.sent, 0].map((_, nth) => +(time.start + nth * time.width).toFixed(6));
+  const starts = (time) => [...time.sent.map((_, nth) => +(time.start + nth * time.width).toFixed(6)), time.end];
   const per = (u, ticks) => ticks.map((tick) => plain(tick) + "/s");
 
   const cut = (pen, text, room) => {
@@ -200,25 +200,30 @@
     ctx.font = `${12 * ratio}px system-ui, sans-serif`;
     ctx.textAlign = "right";
     ctx.textBaseline = "bottom";
-    let floor = -Infinity;
-    const placed = ceilings.map((ceiling) => ({ ...ceiling, y: u.valToPos(ceiling.rate, "y", true) })).sort((a, b) => a.y - b.y);
-    for (const { y, text, ink, dash } of placed) {
+    const placed = ceilings.map((ceiling) => ({ ...ceiling, y: u.valToPos(ceiling.rate, "y", true) }));
+    for (const { y, ink, dash } of placed) {
+      if (y < bbox.top) continue;
+      ctx.strokeStyle = colour(ink);
+      ctx.lineWidth = 1.5 * ratio;
+      ctx.setLineDash(dash.map((length) => length * ratio));
+      ctx.beginPath();
+      ctx.moveTo(bbox.left, y);
+      ctx.lineTo(bbox.left + bbox.width, y);
+      ctx.stroke();
+    }
+    // All of them stand in the list beside the picture: a name that has no room here is left out, that of what binds last.
+    const line = 14 * ratio;
+    const bases = [];
+    ctx.setLineDash([]);
+    ctx.lineWidth = 3 * ratio;
+    ctx.strokeStyle = colour("--card");
+    for (const { y, text, ink } of placed.sort((a, b) => (b.binds ? 1 : 0) - (a.binds ? 1 : 0) || a.rate - b.rate)) {
       const beyond = y < bbox.top;
-      ctx.strokeStyle = ctx.fillStyle = colour(ink);
-      if (!beyond) {
-        ctx.lineWidth = 1.5 * ratio;
-        ctx.setLineDash(dash.map((length) => length * ratio));
-        ctx.beginPath();
-        ctx.moveTo(bbox.left, y);
-        ctx.lineTo(bbox.left + bbox.width, y);
-        ctx.stroke();
-      }
-      const base = Math.max(beyond ? bbox.top + 14 * ratio : y - 2 * ratio, floor + 14 * ratio, bbox.top + 12 * ratio);
-      floor = base;
+      const base = beyond ? bbox.top + line : Math.max(y - 2 * ratio, bbox.top + 12 * ratio);
+      if (bases.some((other) => Math.abs(other - base) < line)) continue;
+      bases.push(base);
       const words = cut(ctx, (beyond ? "↑ " : "") + text, bbox.width * 0.8);
-      ctx.lineWidth = 3 * ratio;
-      ctx.setLineDash([]);
-      ctx.strokeStyle = colour("--card");
+      ctx.fillStyle = colour(ink);
       ctx.strokeText(words, bbox.left + bbox.width - 4 * ratio, base);
       ctx.fillText(words, bbox.left + bbox.width - 4 * ratio, base);
     }
@@ -235,7 +240,7 @@
       const room = near.length < ceilings.length ? 1.32 : 1.16;
       const top = Math.max(most, ...near.map((ceiling) => ceiling.rate)) * room || 1;
       const marks = ceilings.map((ceiling, at) => ({
-        rate: ceiling.rate, text: `${digits(ceiling.rate)}/s  ${ceiling.name}`, ink: at % 2 ? "--s4" : "--s2", dash: DASHES[1 + at % 3],
+        rate: ceiling.rate, binds: ceiling.binds, text: `${digits(ceiling.rate)}/s  ${ceiling.name}`, ink: at % 2 ? "--s4" : "--s2", dash: DASHES[1 + at % 3],
       }));
       draw(element, {
         data: [starts(time), held(time.ended)], scales: { x: { time: false }, y: upTo(top) },
@@ -320,6 +325,14 @@
     const values = data.slice(1).flat().filter((ms) => ms != null);
     const [least, most] = [Math.min(...values), Math.max(...values)];
     const log = most > least * 20;
+    const [low, high] = [least / 1.3, most * 1.3];
+    const rungs = [];
+    for (let power = -3; power < 9; power += 1) {
+      for (const one of [1, 2, 5]) if (one * 10 ** power >= low && one * 10 ** power <= high) rungs.push(one * 10 ** power);
+    }
+    const decades = rungs.length > 7;
+    const upright = log ? { splits: () => rungs, filter: (u, splits) => splits } : {};
+    const isDecade = (ms) => Math.abs(Math.log10(ms) - Math.round(Math.log10(ms))) < 1e-9;
     const end = Math.max(10, ...data[0]);
     const ticks = [1, 2];
     for (let nine = 10; nine <= end * 1.001; nine *= 10) ticks.push(nine);
@@ -328,12 +341,12 @@
       data,
       scales: {
         x: { time: false, distr: 3, range: [1, end] },
-        y: log ? { distr: 3, range: [least / 1.3, most * 1.3] } : upTo(most * 1.12),
+        y: log ? { distr: 3, range: [low, high] } : upTo(most * 1.12),
       },
       series: some.map(([name, , ink, dash]) => ({ name, ink, dash: DASHES[dash], spanGaps: true, points: data[0].length < 3 })),
       axes: [
         { scale: "x", size: 34, gap: 10, splits: () => ticks, filter: (u, splits) => splits, values: (u, splits) => splits.map(percent) },
-        { scale: "y", size: 66, values: (u, splits) => splits.map((ms) => (ms === null ? null : span(ms))) },
+        { scale: "y", size: 66, ...upright, values: (u, splits) => splits.map((ms) => (log && decades && !isDecade(ms) ? null : span(ms))) },
       ],
       show: (series, idx, u) => {
         // The next place at or beyond, as a percentile is.

@@ -4,13 +4,12 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::Run;
-use super::law::nothing;
-use super::series::zero;
+use super::markup::nothing;
 use crate::limit::{Counts, Kind, Spec};
 use crate::units::{exact_span, nanos};
 
 /// Columns of a row.
-const COLUMNS: u64 = 200;
+const COLUMNS: u16 = 200;
 
 /// The most rows.
 const ROWS: usize = 40;
@@ -35,7 +34,7 @@ pub(super) fn section(run: &Run<'_>) -> String {
     let mut sends: Vec<u64> = summary
         .first_sends
         .iter()
-        .map(|at| nanos(at.since(zero(summary))))
+        .map(|at| nanos(at.since(summary.sends.first)))
         .collect();
     sends.sort_unstable();
     let rows = rows(&sends, nanos(period));
@@ -54,7 +53,7 @@ pub(super) fn section(run: &Run<'_>) -> String {
             out,
             "<div><dt>+{from}</dt><dd><svg viewBox=\"0 0 {} {HEIGHT}\" preserveAspectRatio=\"none\" width=\"100%\" height=\"{HEIGHT}\" \
              role=\"img\" aria-label=\"{sent} sends\"><path class=\"f1\" d=\"{}\"/></svg></dd><dd>{sent}{of}</dd></div>",
-            COLUMNS * 5,
+            u32::from(COLUMNS) * 5,
             path(row)
         );
     }
@@ -87,7 +86,7 @@ fn rows(sends: &[u64], period: u64) -> Vec<Vec<u64>> {
             break;
         };
         while rows.len() <= row {
-            rows.push(vec![0; COLUMNS as usize]);
+            rows.push(vec![0; COLUMNS.into()]);
         }
         let column = u128::from(send % period) * u128::from(COLUMNS) / u128::from(period);
         rows[row][usize::try_from(column).unwrap_or(0)] += 1;

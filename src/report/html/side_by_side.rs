@@ -1,6 +1,6 @@
 //! Several runs on the same axes, and their figures in one table. Floor 4: doors.
 
-use super::markup::{Name, Table, Text};
+use super::markup::{Name, Prose, Table};
 use super::time::figure;
 use super::top::rate;
 use super::{Named, Run};
@@ -20,7 +20,7 @@ pub(super) fn section(names: &[Named<'_>], runs: &[Run<'_>]) -> String {
             run.span("/latency/service/ok/p99"),
             run.span("/latency/since_due/ok/p99"),
             show_span(summary.elapsed),
-            Text(&run.report.diagnosis.verdict).to_string(),
+            Prose(&run.report.diagnosis.verdict).to_string(),
         ]
     });
     let table = Table {
@@ -48,7 +48,7 @@ pub(super) fn section(names: &[Named<'_>], runs: &[Run<'_>]) -> String {
         all(
             "all-sent",
             "tall",
-            "Sent in each second",
+            "Sent per second",
             "Seconds since the first send of each."
         ),
         all(

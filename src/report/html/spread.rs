@@ -17,6 +17,9 @@ const RIGHT: f64 = WIDTH - 8.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = HEIGHT - 26.0;
 
+/// The width of what is said of a mark.
+const ROOM: f64 = 84.0;
+
 /// Ratios have the same length from such a ratio of the longest to the shortest on.
 const WIDE: f64 = 20.0;
 
@@ -133,40 +136,37 @@ fn picture(name: &str, told: &str, latencies: &ByVerdict, range: &Range) -> Stri
         out,
         "<line class=\"axis\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{zero:.1}\" y2=\"{zero:.1}\"/>"
     );
-    if down > 0.0 {
-        let _ = write!(
-            out,
-            "<text class=\"strong\" x=\"{RIGHT}\" y=\"{:.1}\" text-anchor=\"end\">failed, downwards</text>",
-            BOTTOM - 4.0
-        );
-    }
     marks(&mut out, &latencies.ok, &x);
     out + "</svg>"
 }
 
 /// Where half and where 99 % of what is ok are.
 fn marks(out: &mut String, latencies: &Latencies, x: &Axis) {
-    for (quantile, name, anchor, dx) in [(0.5, "p50", "end", -4.0), (0.99, "p99", "start", 4.0)] {
+    let mut texts = String::new();
+    // Both may be on one side: they stand one above the other.
+    for (quantile, name, up, left) in [(0.5, "p50", 23.0, true), (0.99, "p99", 11.0, false)] {
         let Some(latency) = latencies.quantile(quantile) else {
             return;
         };
         let at = x.at(micros(latency));
-        let (anchor, dx) = match at {
-            at if at < LEFT + 76.0 => ("start", 4.0),
-            at if at > RIGHT - 76.0 => ("end", -4.0),
-            _ => (anchor, dx),
+        let left = (left || at > RIGHT - ROOM) && at > LEFT + ROOM;
+        let (anchor, beside) = if left {
+            ("end", at - 4.0)
+        } else {
+            ("start", at + 4.0)
         };
-        // Both on one side stand above each other.
-        let up = if name == "p99" { 11.0 } else { 23.0 };
         let _ = write!(
             out,
-            "<line class=\"lsoft\" stroke-dasharray=\"2 3\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{:.1}\" y2=\"{BOTTOM}\"/>\
-             <text class=\"strong\" x=\"{:.1}\" y=\"{up}\" text-anchor=\"{anchor}\">{name} {}</text>",
-            up - 8.0,
-            at + dx,
+            "<line class=\"lsoft\" stroke-dasharray=\"2 3\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{:.1}\" y2=\"{BOTTOM}\"/>",
+            up - 8.0
+        );
+        let _ = write!(
+            texts,
+            "<text class=\"strong\" x=\"{beside:.1}\" y=\"{up}\" text-anchor=\"{anchor}\">{name} {}</text>",
             show_span(latency)
         );
     }
+    out.push_str(&texts);
 }
 
 /// How many are in each bar. What is longer than an hour is in the last.

@@ -1,13 +1,13 @@
 //! What happened when: charts over time, each beside a table of the same. Floor 4: doors.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use super::Run;
-use super::law::nothing;
-use super::markup::{Name, Table, Text};
+use super::markup::{Name, Table, Text, nothing};
 use super::series::{Series, float};
 use super::top::DASH;
-use crate::metrics::Owner;
+use crate::metrics::{Owner, waited};
 use crate::units::{show_span, three_digits};
 
 /// The most rows of the table.
@@ -43,7 +43,7 @@ pub(super) fn section(run: &Run<'_>) -> String {
             run,
             "sends",
             "",
-            "Sent in each second, and answered 429",
+            "Sent, and answered 429, per second",
             &refused
         ),
         chart(
@@ -103,35 +103,65 @@ pub(super) fn waits(run: &Run<'_>) -> String {
     let shares = &run.report.diagnosis.shares;
     let mut out = String::from("<h2>Whose wait it was</h2>");
     if shares.is_empty() {
-        return out + &nothing("there was no time that anybody could have had.");
+        return out + &jobs_waits(run);
     }
     let span = show_span(run.report.summary.stretch.span());
     let _ = write!(
         out,
         "<p class=\"lead\">Each instant belongs to one owner: what kept the oldest waiting job from being sent. The table is \
-         of the {span} over which means are taken.</p><div class=\"pair\">"
+         of the {span} over which means are taken.</p>"
     );
     let rows = shares.iter().map(|share| {
         let name = match share.owner {
-            Owner::Nothing => "nothing: no job waited".to_owned(),
-            _ => share.name.clone(),
+            Owner::Nothing => "nothing: no job waited",
+            _ => &share.name,
         };
-        let percent = share.percent;
-        vec![
-            Name(name).to_string(),
-            show_span(share.span),
-            format!("<span data-figure=\"held_back.{}\">{percent} %</span>", Text(&share.name)),
-            format!(
-                "<svg width=\"90\" height=\"10\" aria-hidden=\"true\"><rect class=\"f1\" width=\"{percent}%\" height=\"10\" rx=\"2\"/></svg>"
-            ),
-        ]
+        let figure = format!(
+            "<span data-figure=\"held_back.{}\">{} %</span>",
+            Text(&share.name),
+            share.percent
+        );
+        row(name, share.span, figure, share.percent)
     });
-    let table = Table {
-        caption: "Held back by",
-        headings: &["<owner", "time", "share", ""],
-        rows: rows.collect(),
-    };
+    let table = held_by(rows.collect());
+    let owners = Series::of(&run.report.summary).owners();
+    if owners.is_empty() {
+        return out + &table;
+    }
     let chart = chart(run, "shares", "", "Shares of the time", "Of the whole run.");
-    let _ = write!(out, "{chart}<div>{table}</div></div>");
-    out
+    out + &format!("<div class=\"pair\">{chart}<div>{table}</div></div>")
+}
+
+/// What the jobs waited for, where nothing tells whose the time was.
+fn jobs_waits(run: &Run<'_>) -> String {
+    let waited = waited(&run.report.summary, &run.report.setup);
+    if waited.is_empty() {
+        return nothing("no job is known to have waited for anything.");
+    }
+    let rows = waited.iter().map(|wait| {
+        let figure = format!("{} %", wait.percent);
+        row(&wait.name, wait.span, figure, wait.percent)
+    });
+    let table = held_by(rows.collect());
+    format!(
+        "<p class=\"lead\">Nothing tells whose the time was. This is what the jobs waited for by themselves, added up over all \
+         of them.</p>{table}"
+    )
+}
+
+fn held_by(rows: Vec<Vec<String>>) -> String {
+    let headings = &["<<owner", "time", "share", ""];
+    Table {
+        caption: "Held back by",
+        headings,
+        rows,
+    }
+    .to_string()
+}
+
+fn row(name: &str, span: Duration, figure: String, percent: u64) -> Vec<String> {
+    let bar = format!(
+        "<svg width=\"90\" height=\"10\" aria-hidden=\"true\"><rect class=\"f1\" width=\"{percent}%\" height=\"10\" rx=\"2\"/></svg>"
+    );
+    vec![Name(name).to_string(), show_span(span), figure, bar]
 }

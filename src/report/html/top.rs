@@ -5,12 +5,15 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::Run;
-use super::markup::{Name, Text};
+use super::markup::{Name, Prose, Text};
 use crate::metrics::Owner;
 use crate::metrics::littles::Cause;
 use crate::report::throughput::percent_of;
 use crate::report::{Report, text};
 use crate::units::{show_span, three_digits};
+
+/// Inputs that stand above the verdict; all are among the circumstances.
+const INPUTS: usize = 3;
 
 /// What stands for a figure that there is none of.
 pub(super) const DASH: &str = "—";
@@ -43,20 +46,24 @@ pub(super) fn rate(rate: Option<f64>) -> String {
 /// The heading of a page on one run.
 pub(super) fn heading(run: &Run<'_>) -> String {
     let inputs = &run.report.facts.inputs;
-    let inputs: Vec<_> = inputs.iter().map(|input| Name(input).to_string()).collect();
+    let few = inputs.iter().take(INPUTS);
+    let mut few: Vec<_> = few.map(|input| Name(input).to_string()).collect();
+    if inputs.len() > INPUTS {
+        few.push(format!("and {} more", inputs.len() - INPUTS));
+    }
     let took = show_span(run.report.summary.elapsed);
     format!(
         "<header><p class=\"brand\"><b>shaper</b><span>{}</span><span>{took}</span></p>\
          <h1 data-figure=\"verdict\">{}</h1>{}</header>",
-        inputs.join(", "),
-        Text(&run.report.diagnosis.verdict),
+        few.join(", "),
+        Prose(&run.report.diagnosis.verdict),
         said(run)
     )
 }
 
 /// The same where several runs are told of.
 pub(super) fn told(run: &Run<'_>) -> String {
-    let verdict = Text(&run.report.diagnosis.verdict);
+    let verdict = Prose(&run.report.diagnosis.verdict);
     format!("<p class=\"verdict\">{verdict}</p>{}", said(run))
 }
 
@@ -66,9 +73,10 @@ fn said(run: &Run<'_>) -> String {
     if let Some(ended) = text::ended(&run.report.facts.end) {
         let _ = write!(out, "<p class=\"alarm\">Ended: {}</p>", Text(ended));
     }
+    out.push_str(&conditions(run.report));
     let advice = &run.report.diagnosis.advice;
     if !advice.is_empty() {
-        let advice = advice.split("; ").map(|part| Text(part).to_string());
+        let advice = advice.split("; ").map(|part| Prose(part).to_string());
         let advice = advice.collect::<Vec<_>>().join(";<br>");
         let _ = write!(
             out,
@@ -79,11 +87,30 @@ fn said(run: &Run<'_>) -> String {
     if !findings.is_empty() {
         out.push_str("<ul class=\"findings\">");
         for finding in findings {
-            let _ = write!(out, "<li>{}</li>", Text(finding));
+            let _ = write!(out, "<li>{}</li>", Prose(finding));
         }
         out.push_str("</ul>");
     }
     out
+}
+
+/// The conditions under which the run counts as failed.
+fn conditions(report: &Report) -> String {
+    let mut out = String::new();
+    for judged in &report.conditions {
+        // A word and a sign, not a colour alone.
+        let (class, sign, word) = if judged.is_true {
+            ("bad", "&#10007;", "failed")
+        } else {
+            ("good", "&#10003;", "not")
+        };
+        let told = Prose(&judged.told);
+        let _ = write!(out, "<li class=\"{class}\">{sign} {word}: {told}</li>");
+    }
+    if out.is_empty() {
+        return out;
+    }
+    format!("<ul class=\"static\" aria-label=\"Conditions of --fail-if\">{out}</ul>")
 }
 
 /// The accounting identity, and tiles.

@@ -1,12 +1,13 @@
 //! What came back, and under which circumstances. Floor 4: doors.
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
 use super::Run;
-use super::law::counts;
 use super::markup::{Name, Table};
+use super::series::float;
 use super::top::rate;
 use crate::units::show_span;
 
@@ -44,7 +45,7 @@ fn table(run: &Run<'_>, key: &str, caption: &str, heading: &str) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    rows.sort_by(|one, other| other.1.cmp(&one.1));
+    rows.sort_by_key(|row| Reverse(row.1));
     let table = counts(caption, heading, &rows[..rows.len().min(SHOWN)]);
     let Some(rest) = rows.get(SHOWN..).filter(|rest| !rest.is_empty()) else {
         return table;
@@ -78,9 +79,15 @@ fn facts(run: &Run<'_>) -> String {
         .setup
         .slots
         .map_or("no limit".to_owned(), |slots| slots.to_string());
-    let mut rows = vec![
+    let mut rows = Vec::new();
+    if let Some(sources) = &report.sources {
+        let lines = sources.lines(usize::MAX);
+        let lines: Vec<_> = lines.iter().map(|line| Name(line).to_string()).collect();
+        rows.push(("read again from", lines.join("<br>")));
+    }
+    rows.extend([
         ("input", inputs.join("<br>")),
-        ("ended", run.figure("/ended")),
+        ("ended", run.figure("/ended").replace('_', " ")),
         (
             "tries",
             format!(
@@ -94,7 +101,7 @@ fn facts(run: &Run<'_>) -> String {
         ("slots", slots),
         ("transport", run.figure("/transport")),
         ("seed of the jitter", run.figure("/seed")),
-    ];
+    ]);
     if let Some(slots) = report.setup.per_host {
         rows.push(("slots of each origin", slots.to_string()));
     }
@@ -139,4 +146,28 @@ fn tokens(run: &Run<'_>) -> String {
         format!("<p>{count} answers told no usage.</p>")
     });
     format!("{table}{untold}")
+}
+
+/// A table of counts by name, most first, with a bar each.
+fn counts(caption: &str, heading: &str, rows: &[(String, u64)]) -> String {
+    let most = rows.iter().map(|row| row.1).max().unwrap_or(0).max(1);
+    let all: u64 = rows.iter().map(|row| row.1).sum::<u64>().max(1);
+    let cells = |(name, count): &(String, u64)| {
+        let [part, share] = [most, all].map(|of| float(*count) / float(of) * 100.0);
+        vec![
+            Name(name).to_string(),
+            count.to_string(),
+            format!("{share:.1} %"),
+            format!(
+                "<svg width=\"100\" height=\"10\" aria-hidden=\"true\"><rect class=\"f1\" width=\"{part:.1}%\" height=\"10\" rx=\"2\"/></svg>"
+            ),
+        ]
+    };
+    let rows = rows.iter().map(cells).collect();
+    Table {
+        caption,
+        headings: &[heading, "count", "share", ""],
+        rows,
+    }
+    .to_string()
 }
