@@ -10,6 +10,7 @@ pub mod littles;
 mod measure;
 mod owner;
 mod remaining;
+mod seconds;
 mod shares;
 mod stretch;
 mod summary;
@@ -26,6 +27,7 @@ pub use latencies::{LONGEST, Latencies};
 pub use measure::Measure;
 pub use owner::{HoldOn, Owner, Turn};
 pub use remaining::{Left, Pace};
+use seconds::Seconds;
 pub use shares::Share;
 use stretch::Totals;
 pub use stretch::{MeanUnits, Part, Stretch};
@@ -42,11 +44,10 @@ use crate::units::Tick;
 /// A first send that is later than due by more than this is late. A busy machine alone stays below it.
 pub const LATE: Duration = Duration::from_millis(100);
 
-/// The most seconds that are counted one by one, 24 days: 8 MB.
+/// The most seconds that are told one by one, 24 days: 8 MB.
 pub const SECONDS: usize = 1 << 21;
 
-/// Everything that is counted while a run goes. Memory: fixed, but 4 bytes for each of the first 2 million
-/// seconds.
+/// Everything that is counted while a run goes. Memory: fixed, but 8 bytes for each second in which a try ended.
 #[derive(Debug)]
 pub struct Metrics {
     slack: Duration,
@@ -58,8 +59,8 @@ pub struct Metrics {
     /// The last end of a try while a job was waiting.
     steady_to: Totals,
     /// Ended tries in each second since the start, and since the steady part began.
-    per_second: Vec<u32>,
-    steady_per_second: Vec<u32>,
+    per_second: Seconds,
+    steady_per_second: Seconds,
     in_flight: u64,
     peak_in_flight: u64,
     /// The first grant.
@@ -88,8 +89,8 @@ impl Metrics {
             first_reply: false,
             steady_from: None,
             steady_to: Totals::default(),
-            per_second: Vec::new(),
-            steady_per_second: Vec::new(),
+            per_second: Seconds::default(),
+            steady_per_second: Seconds::default(),
             in_flight: 0,
             peak_in_flight: 0,
             begun: None,
@@ -248,10 +249,10 @@ impl Metrics {
         }
         self.tally.ended(done);
         if let Some(from) = &self.begun {
-            bump(&mut self.per_second, now.since(from.at));
+            self.per_second.add(now.since(from.at));
         }
         if let Some(from) = &self.steady_from {
-            bump(&mut self.steady_per_second, now.since(from.at));
+            self.steady_per_second.add(now.since(from.at));
             if self.turn.waiting > 0 {
                 self.steady_to.set(&self.totals);
             }
@@ -376,30 +377,9 @@ impl Metrics {
     }
 }
 
-fn bump(seconds: &mut Vec<u32>, since: Duration) {
-    let second = usize::try_from(since.as_secs()).unwrap_or(usize::MAX);
-    if second >= SECONDS {
-        return;
-    }
-    if seconds.len() <= second {
-        seconds.resize(second + 1, 0);
-    }
-    seconds[second] = seconds[second].saturating_add(1);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_run_of_years_keeps_the_seconds_of_its_first_24_days() {
-        let mut seconds = Vec::new();
-        for day in [0, 1, 24, 25, 30_000] {
-            bump(&mut seconds, Duration::from_secs(day * 86_400));
-        }
-        assert_eq!(seconds.len(), 24 * 86_400 + 1);
-        assert_eq!(seconds.iter().sum::<u32>(), 3);
-    }
 
     #[test]
     fn the_wait_for_the_first_job_is_no_part_of_the_run() {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::SECONDS;
 use super::owner::Owner;
+use super::seconds::Seconds;
 use crate::limit::Counts;
 use crate::outcome::{Spent, UnitsSpent};
 use crate::units::{Tick, nanos};
@@ -172,7 +172,7 @@ impl Stretch {
         clippy::cast_precision_loss,
         reason = "means are shown with three digits"
     )]
-    pub(super) fn between(part: Part, from: &Totals, to: &Totals, per_second: &[u32]) -> Self {
+    pub(super) fn between(part: Part, from: &Totals, to: &Totals, per_second: &Seconds) -> Self {
         let span = to.at.since(from.at);
         let seconds = span.as_secs_f64();
         let ended = to.ended - from.ended;
@@ -182,10 +182,6 @@ impl Stretch {
             .filter(|(_, span)| !span.is_zero())
             .collect();
         largest_first(&mut shares);
-        let whole_seconds = usize::try_from(span.as_secs()).unwrap_or(usize::MAX);
-        let whole_seconds = whole_seconds.min(SECONDS);
-        let mut per_second: Vec<u32> = per_second.iter().copied().take(whole_seconds).collect();
-        per_second.resize(whole_seconds, 0);
         let mean = (to.flight - from.flight).checked_div(u128::from(ended));
         Self {
             part,
@@ -205,7 +201,7 @@ impl Stretch {
                     output: mean(to.units.output, from.units.output),
                 }
             },
-            per_second,
+            per_second: per_second.whole(span.as_secs()),
         }
     }
 }
