@@ -4,6 +4,7 @@
 mod support;
 
 mod cli {
+    mod compare;
     mod completions;
     mod conditions;
     mod crash;

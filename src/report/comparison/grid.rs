@@ -11,7 +11,10 @@ const INDENT: usize = 2;
 /// A table with a name and cells in each row.
 pub(super) struct Grid {
     pub(super) columns: Vec<Column>,
-    pub(super) rows: Vec<(String, Vec<String>)>,
+    /// Of a row without cells there is nothing to tell.
+    pub(super) rows: Vec<(String, Option<Vec<String>>)>,
+    /// What stands for a cell that is not there.
+    pub(super) none: &'static str,
 }
 
 /// A column of it.
@@ -66,7 +69,7 @@ impl Grid {
             .zip(self.wide("", second, columns, sign));
         match halves {
             Some((first, second)) => [first, vec![String::new()], second].concat(),
-            None => self.folded(title, columns),
+            None => self.folded(title, columns, sign),
         }
     }
 
@@ -76,7 +79,8 @@ impl Grid {
 
     fn widths(&self) -> Vec<usize> {
         let of = |(nth, column): (usize, &Column)| {
-            let cells = self.rows.iter().map(|row| row.1[nth].chars().count());
+            let rows = self.rows.iter().filter_map(|row| row.1.as_ref());
+            let cells = rows.map(|cells| cells[nth].chars().count());
             let heads = column.head.iter().map(|head| head.chars().count());
             cells.chain(heads).max().unwrap_or(0)
         };
@@ -117,33 +121,49 @@ impl Grid {
         let mut lines = vec![row("", &mut head(0)), row(title, &mut head(1))];
         for (name, cells) in &self.rows {
             let name = format!("  {}", cut(name, names, sign));
-            let cells = cells[shown.clone()].iter();
-            lines.push(row(&name, &mut cells.map(String::as_str)));
+            let cell = |nth: usize| {
+                cells
+                    .as_ref()
+                    .map_or(self.none, |cells| cells[nth].as_str())
+            };
+            lines.push(row(&name, &mut shown.clone().map(cell)));
         }
         Some(lines)
     }
 
-    fn folded(&self, title: &str, columns: usize) -> Vec<String> {
+    fn folded(&self, title: &str, columns: usize, sign: &str) -> Vec<String> {
         let mut lines = vec![title.to_owned()];
         for (name, cells) in &self.rows {
-            lines.push(format!("  {name}"));
-            let indent = " ".repeat(2 * INDENT);
-            let mut line = indent.clone();
-            for (cell, column) in cells.iter().zip(&self.columns) {
+            lines.push(format!("  {}", cut(name, columns - INDENT, sign)));
+            let Some(cells) = cells else {
+                lines.push(format!("    {}", self.none));
+                continue;
+            };
+            let cells = cells.iter().zip(&self.columns).map(|(cell, column)| {
                 let [before, behind] = column.words;
-                let cell = format!("{before}{cell}{behind}");
-                let gap = if line.len() > indent.len() { 3 } else { 0 };
-                if gap > 0 && line.chars().count() + gap + cell.chars().count() > columns {
-                    lines.push(std::mem::replace(&mut line, indent.clone()));
-                } else {
-                    line.push_str(&" ".repeat(gap));
-                }
-                line.push_str(&cell);
-            }
-            lines.push(line);
+                format!("{before}{cell}{behind}")
+            });
+            let cells: Vec<String> = cells.collect();
+            let packed = packed(&cells, 3, columns - 2 * INDENT);
+            lines.extend(packed.iter().map(|line| format!("    {line}")));
         }
         lines
     }
+}
+
+/// Parts with so many spaces between them, in lines of at most `room` columns but for longer parts.
+pub(super) fn packed(parts: &[String], gap: usize, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + gap + part.chars().count() <= room => {
+                line.push_str(&" ".repeat(gap));
+                line.push_str(part);
+            }
+            Some(_) | None => lines.push(part.clone()),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -152,7 +172,10 @@ mod tests {
 
     fn grid() -> Grid {
         let column = |head, words, side| Column { head, words, side };
-        let row = |name: &str, cells: [&str; 3]| (name.to_owned(), cells.map(str::to_owned).into());
+        let row = |name: &str, cells: [&str; 3]| {
+            let cells = cells.map(str::to_owned).into();
+            (name.to_owned(), Some(cells))
+        };
         Grid {
             columns: vec![
                 column(["most in", "1 s"], ["", " in 1 s"], Side::Right),
@@ -163,6 +186,7 @@ mod tests {
                 row("semaphore 20", ["400", "1.25 s", "slots"]),
                 row("a name of thirty characters xx", ["10", "50.0 ms", "qps"]),
             ],
+            none: "-",
         }
     }
 
@@ -182,7 +206,10 @@ mod tests {
     #[test]
     fn with_less_names_are_cut_first() {
         let lines = grid().lines("FIGURES", 54, "~");
-        assert_eq!(lines[3], "  a name of thirty charact~      10 50.0 ms qps");
+        assert_eq!(
+            lines[3],
+            "  a name of thirty character~      10 50.0 ms qps"
+        );
         assert!(
             lines.iter().all(|line| line.chars().count() <= 54),
             "{lines:?}"
@@ -212,7 +239,7 @@ mod tests {
                 "  semaphore 20",
                 "    400 in 1 s   p50 1.25 s",
                 "    bound by slots",
-                "  a name of thirty characters xx",
+                "  a name of thirty characters~",
                 "    10 in 1 s   p50 50.0 ms",
                 "    bound by qps",
             ]

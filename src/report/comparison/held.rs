@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use super::Comparison;
+use super::grid::cut;
 use super::text::Page;
 use super::words::{latency, plain_span, short};
-use super::{Comparison, Held};
 
 const HEADING: &str = "WHAT EACH HOLDS STILL";
 
@@ -39,7 +40,9 @@ impl Page {
             self.block(it, TITLE, wide, &heads, width, 0);
         } else {
             self.heading(HEADING, TITLE);
-            let room = self.columns.saturating_sub(names) / width;
+            // One latency has room beside names that are cut.
+            let names = names.min(self.columns.saturating_sub(width));
+            let room = (self.columns - names) / width;
             let room = room.max(1);
             for (nth, heads) in heads.chunks(room).enumerate() {
                 self.block(it, "", names, heads, width, nth * room);
@@ -65,8 +68,8 @@ impl Page {
             let verdicts = VERDICTS.iter().find(|verdicts| verdicts.0 == held.key);
             let [rate, flight] = verdicts.map_or([""; 2], |verdicts| verdicts.1);
             let rates: Vec<String> = columns.iter().map(|still| short(still.rate)).collect();
-            let Held { name, .. } = held;
             let room = left - LABEL;
+            let name = cut(&held.name, room, self.cut());
             let label = format!("  {name:<room$}     sent/s");
             self.beside(&row(&label, left, &rates, width), rate);
             if held.key != "both" {

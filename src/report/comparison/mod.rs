@@ -5,6 +5,8 @@ mod held;
 mod json;
 mod lessons;
 mod raster;
+#[cfg(test)]
+mod tests;
 mod text;
 mod words;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::grid::{Column, Grid, Side, cut, names};
+use super::grid::{Column, Grid, Side, cut, names, packed};
 use super::raster::Scale;
 use super::words::{self, brief, latency, plain_span, short};
 use super::{CELLS, Cell, Comparison, Figures, LONG, Row, SHORT, Seen};
@@ -57,6 +57,18 @@ impl Page {
             self.heading(heading, &format!("{heading:<indent$}{line}"));
             heading = "";
         }
+    }
+
+    /// Parts that are never torn, in as many lines as they need.
+    fn together(&mut self, parts: &[String], gap: usize) {
+        for line in packed(parts, gap, self.columns - 2) {
+            self.line(&format!("  {line}"));
+        }
+    }
+
+    /// What stands where something was cut.
+    pub(super) fn cut(&self) -> &'static str {
+        self.look.glyphs.cut()
     }
 
     fn dash(&self) -> &'static str {
@@ -115,10 +127,9 @@ impl Page {
             self.heading(&title, &title);
             self.line(&format!("  {each}"));
         }
-        let legend = scale.legend();
-        self.line(&format!("  {legend}"));
+        self.together(&scale.legend(), 2);
         for row in &it.rows {
-            let sign = self.look.glyphs.cut();
+            let sign = self.cut();
             let line = match &row.seen {
                 Seen::Run(seen) => self.cells(&seen.raster.cells[..cells], &scale),
                 Seen::NotRun(why) => format!("{} {why}", self.dash()),
@@ -127,7 +138,7 @@ impl Page {
                 let name = cut(&row.name, names, sign);
                 self.line(&format!("  {name:<names$} {line}"));
             } else {
-                self.line(&row.name);
+                self.line(&cut(&row.name, columns, sign));
                 self.line(&format!("  {line}"));
             }
         }
@@ -171,10 +182,11 @@ impl Page {
             rows: it
                 .rows
                 .iter()
-                .map(|row| (row.name.clone(), self.row(row.figures())))
+                .map(|row| (row.name.clone(), row.figures().map(|seen| self.row(seen))))
                 .collect(),
+            none: self.dash(),
         };
-        let lines = grid.lines("FIGURES", self.columns, self.look.glyphs.cut());
+        let lines = grid.lines("FIGURES", self.columns, self.cut());
         for line in lines {
             self.heading("FIGURES", &line);
         }
@@ -189,10 +201,7 @@ impl Page {
         self.line("");
     }
 
-    fn row(&self, seen: Option<&Figures>) -> Vec<String> {
-        let Some(seen) = seen else {
-            return vec![self.dash().to_owned(); 10];
-        };
+    fn row(&self, seen: &Figures) -> Vec<String> {
         let span = |span: Option<Duration>| span.map_or(self.dash().to_owned(), brief);
         vec![
             seen.most_in_short.to_string(),
