@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use http::StatusCode;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use crate::client::{Client, OUT_OF_FILES};
@@ -348,8 +349,11 @@ impl Run {
     }
 
     fn show(&mut self) {
-        let snapshot = self.snapshot();
-        self.live.progress.update(self.live.clock.now(), &snapshot);
+        let now = self.live.clock.now();
+        if self.live.progress.due().is_some_and(|due| due <= now) {
+            let snapshot = self.snapshot();
+            self.live.progress.update(now, &snapshot);
+        }
     }
 
     /// The same for somebody who asks.
@@ -366,17 +370,20 @@ impl Run {
     fn snapshot(&self) -> Snapshot {
         let (in_flight, waiting) = self.engine.load();
         let counts = self.engine.counts();
+        let total = if self.reading {
+            self.live.total.get().copied()
+        } else {
+            Some(counts.read)
+        };
         Snapshot {
             counts,
-            total: if self.reading {
-                self.live.total.get().copied()
-            } else {
-                Some(counts.read)
-            },
+            total,
             in_flight: in_flight as u64,
             waiting,
+            refused: self.engine.answers(StatusCode::TOO_MANY_REQUESTS),
             binds: self.engine.holds_back(),
             until: self.engine.held_until(),
+            left: total.and_then(|total| self.engine.time_left(total)),
         }
     }
 

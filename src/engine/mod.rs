@@ -35,6 +35,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
+use http::StatusCode;
+
 pub use ending::{Ending, Wish};
 use gate::{Gate, Holds};
 use guard::Travel;
@@ -226,6 +228,11 @@ impl Engine {
     /// Counts so far.
     pub fn counts(&self) -> Counts {
         self.metrics.counts()
+    }
+
+    /// Answers with this status so far, over all tries.
+    pub fn answers(&self, status: StatusCode) -> u64 {
+        self.metrics.answers(status)
     }
 
     /// What holds the oldest waiting job now.

@@ -20,6 +20,8 @@ mod waited;
 
 use std::time::Duration;
 
+use http::StatusCode;
+
 pub use again::{Found, Run, Runs, Told};
 pub use busiest::Busiest;
 use figures::{Figures, Present};
@@ -171,6 +173,12 @@ impl Metrics {
             held: held.collect(),
             binds: self.owner(),
         })
+    }
+
+    /// Answers with this status so far, over all tries.
+    pub fn answers(&self, status: StatusCode) -> u64 {
+        let statuses = &self.tally.statuses;
+        statuses.get(&status.as_u16()).copied().unwrap_or(0)
     }
 
     /// A line was read.

@@ -15,7 +15,7 @@ use crate::metrics::littles::Setup;
 use crate::metrics::{Counts, Owner};
 use crate::terminal::{self, Screen};
 use crate::units::Tick;
-use line::{bar_line, fitted, plain_line};
+use line::{Line, fitted};
 use screen::{of_stderr, takes};
 
 /// What is shown, as `--progress` says it.
@@ -42,10 +42,14 @@ pub struct Snapshot {
     pub in_flight: u64,
     /// Jobs in line and at rest.
     pub waiting: usize,
+    /// Answers with status 429.
+    pub refused: u64,
     /// What holds the oldest waiting job.
     pub binds: Owner,
     /// Until when, if that can be told.
     pub until: Option<Tick>,
+    /// How long the run still takes, if that can be told.
+    pub left: Option<Duration>,
 }
 
 /// A bar is redrawn at most ten times a second: more is flicker.
@@ -134,14 +138,14 @@ impl Progress {
         self.remeasure();
         let rate = self.rate(now, snapshot.counts.done_now());
         self.remember(now, snapshot.counts.done_now());
-        let binds = self.setup.name_of(snapshot.binds);
+        let line = self.line(now, snapshot, rate);
         if let Some(bar) = &self.bar {
-            let line = fitted(&bar_line(now, snapshot, rate, &binds), self.columns);
+            let line = fitted(&line.bar(self.columns), self.columns);
             self.write(&format!("{}{line}\r", self.cleared(bar)));
             self.bar = Some(line);
             self.next = now.after(REDRAW);
         } else {
-            let line = plain_line(now, snapshot, rate, &binds);
+            let line = line.plain(self.columns_of_text());
             self.print(&line);
             self.next = now.after(PLAIN);
         }
@@ -150,8 +154,18 @@ impl Progress {
     /// Prints a plain line at once, in every mode: somebody has asked. What is shown by itself stays as it is.
     pub fn status(&mut self, now: Tick, snapshot: &Snapshot) {
         let rate = self.rate(now, snapshot.counts.done_now());
-        let line = plain_line(now, snapshot, rate, &self.setup.name_of(snapshot.binds));
+        let line = self.line(now, snapshot, rate);
+        let line = line.plain(self.columns_of_text());
         self.note(&line);
+    }
+
+    fn line<'a>(&'a self, now: Tick, snapshot: &'a Snapshot, rate: f64) -> Line<'a> {
+        Line {
+            now,
+            snapshot,
+            rate,
+            setup: &self.setup,
+        }
     }
 
     /// When the next line is due: a caller with nothing else to do may wake for it. `None` for never.
@@ -234,8 +248,12 @@ impl Progress {
     }
 
     fn print(&mut self, line: &str) {
-        let columns = self.columns.filter(|&columns| columns > 0);
-        self.write(&format!("{}\n", fitted(line, columns)));
+        self.write(&format!("{}\n", fitted(line, self.columns_of_text())));
+    }
+
+    /// A terminal that does not tell its size takes lines of any length.
+    fn columns_of_text(&self) -> Option<u16> {
+        self.columns.filter(|&columns| columns > 0)
     }
 
     /// At once, and whole. Progress that cannot be written is no reason to end a run.
@@ -294,15 +312,16 @@ mod tests {
 
     #[test]
     fn without_a_terminal_there_is_a_plain_line_every_ten_seconds() {
-        let lines = "10s 50/100 ok 50 failed 0 5.0/s\na note [1m\nof two lines\n\
-                     20s 100/100 ok 100 failed 0 5.0/s\n";
+        let lines = "10s 50/100 ok 50 failed 0 5.0/s held by slots, in flight 1 of 1\na note [1m\nof two lines\n\
+                     20s 100/100 ok 100 failed 0 5.0/s held by slots, in flight 1 of 1\n";
         assert_eq!(printed(Mode::Auto, None), lines);
         assert_eq!(printed(Mode::Bar, None), lines);
         let tiny = Screen {
             columns: 39,
             rows: 50,
         };
-        assert_eq!(printed(Mode::Auto, Some(tiny)), lines);
+        let shorter = lines.replace(" held by slots, in flight 1 of 1", "");
+        assert_eq!(printed(Mode::Auto, Some(tiny)), shorter);
         let zero = Screen {
             columns: 0,
             rows: 0,
@@ -351,10 +370,10 @@ mod tests {
             assert!(asked[0].starts_with("7s 49/100 ok 49 failed 0 7.0/s"));
             // Means since the line before: 0 to 10 s, 10 to 20 s, 20 to 30 s.
             let all = ["10s 100/100", "20s 400/100", "30s 900/100"];
-            let rates = ["10.0/s", "30.0/s", "50.0/s"];
+            let rates = [" 10.0/s ", " 30.0/s ", " 50.0/s "];
             assert_eq!(others.len(), own, "{text}");
-            for (line, (begins, ends)) in others.iter().zip(all.iter().zip(rates)) {
-                assert!(line.starts_with(begins) && line.ends_with(ends), "{line}");
+            for (line, (begins, rate)) in others.iter().zip(all.iter().zip(rates)) {
+                assert!(line.starts_with(begins) && line.contains(rate), "{line}");
             }
         }
     }

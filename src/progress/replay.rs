@@ -154,7 +154,7 @@ fn too_small_a_terminal_gets_plain_lines() {
         }
         progress.finish();
         let seen = terminal.0.lock().unwrap().0.screen().contents();
-        assert!(!seen.contains("in flight"), "{columns}x{rows}: {seen}");
+        assert!(!seen.contains("  failed 0"), "{columns}x{rows}: {seen}");
         assert!(
             columns < 20 || seen.contains("30s 30/100"),
             "{columns}x{rows}: {seen}"
