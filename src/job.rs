@@ -21,8 +21,8 @@ pub struct Job {
     pub id: Option<Box<str>>,
     /// As given; GET without a body and POST with one, if not.
     pub method: Method,
-    /// Where it goes.
-    pub target: Target,
+    /// Where it goes. Jobs with one URL share it.
+    pub target: Arc<Target>,
     /// The lane it waits in: scheme, host and port of its own URL.
     pub origin: Origin,
     /// Its own headers, and those of the command line that it does not set itself.
@@ -57,12 +57,12 @@ pub enum History {
 
 impl Job {
     /// A GET and nothing else: no headers, body or units, one slot, and a hash of zero.
-    pub fn get(place: Place, target: Target, origin: Origin) -> Self {
+    pub fn get(place: Place, target: impl Into<Arc<Target>>, origin: Origin) -> Self {
         Self {
             place,
             id: None,
             method: Method::GET,
-            target,
+            target: target.into(),
             origin,
             headers: Headers::default(),
             body: None,

@@ -1,6 +1,5 @@
 //! What became of a job: replies, failures, tries and the final word. Floor 2: records.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -173,8 +172,49 @@ pub struct Try {
     pub units: Option<UnitsSpent>,
 }
 
-/// What a job waited for, by name.
-pub type Waits = BTreeMap<Arc<str>, Duration>;
+/// What a job waited for, in the order of the names. They are so few that all are looked through.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Waits(Vec<(Arc<str>, Duration)>);
+
+impl Waits {
+    /// For nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// So much more for this.
+    pub fn add(&mut self, name: &Arc<str>, span: Duration) {
+        match self.0.binary_search_by(|(own, _)| own.cmp(name)) {
+            Ok(place) => self.0[place].1 += span,
+            Err(place) => self.0.insert(place, (name.clone(), span)),
+        }
+    }
+
+    /// Each name once, with its span.
+    pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, Duration)> {
+        self.0.iter().map(|(name, span)| (name, *span))
+    }
+
+    /// Whether nothing was waited for.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All of it.
+    pub fn sum(&self) -> Duration {
+        self.0.iter().map(|(_, span)| *span).sum()
+    }
+}
+
+impl FromIterator<(Arc<str>, Duration)> for Waits {
+    fn from_iter<I: IntoIterator<Item = (Arc<str>, Duration)>>(each: I) -> Self {
+        let mut waits = Self::new();
+        for (name, span) in each {
+            waits.add(&name, span);
+        }
+        waits
+    }
+}
 
 /// Units as they were reserved and as they were charged in the end; results tell them by these names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

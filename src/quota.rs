@@ -14,6 +14,8 @@ use crate::units::nanos;
 /// §5.6.7. A date counts from the answer's own `Date`, so a wrong clock at either end changes nothing,
 /// else from [`Head::wall`]. `None` if nothing is asked, or only what is malformed, zero or past. At most 584 years.
 pub fn retry_after(head: &Head) -> Option<Duration> {
+    // Nearly all answers ask for nothing: no date is read for those.
+    head.headers.get(RETRY_AFTER)?;
     let now = texts(&head.headers, DATE)
         .find_map(|text| httpdate::parse_http_date(text).ok())
         .unwrap_or(head.wall);

@@ -8,10 +8,8 @@ use super::values::Bound;
 use crate::engine::{LookAhead, Rules};
 use crate::error::Problem;
 use crate::limit::{Kind, Leaves, Setting, Spec};
-use crate::metrics::littles::Setup;
 use crate::retry::Policy;
 use crate::source::UnitsRule;
-use crate::units::Cost;
 
 /// The options that make rules, whatever the command.
 pub(super) struct Given<'a> {
@@ -70,19 +68,14 @@ pub(super) fn guards(guard: Option<Duration>, limits: &[Spec]) -> Result<(), Pro
 }
 
 /// What jobs cost of these limits.
-pub(super) fn units_rule(units: &UnitArgs, limits: &[Spec]) -> UnitsRule {
-    if limits.iter().any(|limit| limit.counts.is_units()) {
+pub(super) fn units_rule<'a>(
+    units: &UnitArgs,
+    limits: impl IntoIterator<Item = &'a Spec>,
+) -> UnitsRule {
+    let mut limits = limits.into_iter();
+    if limits.any(|limit| limit.counts.is_units()) {
         UnitsRule::Reserve(units.estimate)
     } else {
         UnitsRule::Ignored
-    }
-}
-
-/// What reports need to know of the rules.
-pub(super) fn setup(rules: &Rules) -> Setup {
-    Setup {
-        slots: rules.slots.map(Cost::get),
-        per_host: rules.per_host.map(Cost::get),
-        limits: rules.limits.clone(),
     }
 }

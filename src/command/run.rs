@@ -15,7 +15,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use super::args::{OutputArgs, RunArgs};
 use super::input::{Asked, Input};
 use super::kept::{self, Kept};
-use super::rules::{Given, guards, setup, units_rule};
+use super::rules::{Given, guards, units_rule};
 use super::values::{Bound, ProgressKind};
 use super::{files, resume, say, show, tell};
 use crate::client::{self, Client, ClientSpec, Ends, Room, Via};
@@ -94,7 +94,7 @@ pub(super) fn run(
     {
         say(&warning);
     }
-    let setup = setup(&rules);
+    let setup = rules.setup();
     let (endpoint, asks) = endpoint(args, &clock, &setup)?;
     if !args.output.quiet {
         let lines = start_lines(&setup, &sink.target, mock.as_ref(), endpoint.as_ref());
@@ -296,7 +296,7 @@ fn go(
     })?;
     let inside = runtime.enter();
     let (tell, events) = mpsc::unbounded_channel();
-    let setup = setup(&rules);
+    let setup = rules.setup();
     let client = Client::new(client)?;
     let live = Live {
         clock,

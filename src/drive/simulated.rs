@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::iter::Peekable;
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -72,6 +73,8 @@ pub struct Simulation<'a, I: Iterator<Item = Line>> {
     asked: usize,
     input_ended: bool,
     heap: BinaryHeap<Reverse<Due>>,
+    /// Kept for its memory: what the engine asks for is carried out before it is told anything else.
+    actions: Vec<Action>,
     /// Tells apart what is due at the same moment: first in, first out.
     count: u64,
     end: Option<End>,
@@ -123,6 +126,7 @@ impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
             asked: 0,
             input_ended: false,
             heap: BinaryHeap::new(),
+            actions: Vec::new(),
             count: 0,
             end: None,
         }
@@ -180,7 +184,6 @@ impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
             let mut end = due.end;
             if let Ok(reply) = end.as_mut() {
                 reply.head.at = due.at;
-                self.tell(Event::Answered(due.ticket, Box::new(reply.head.clone())));
             }
             self.tell(Event::Ended(due.ticket, due.at, end));
         }
@@ -191,7 +194,10 @@ impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
         while self.asked > 0 && self.lines.peek().is_some_and(|&(at, _)| at <= self.now) {
             let (ready_at, line) = self.lines.next().expect("it was just seen");
             self.asked -= 1;
-            self.tell(Event::Read(Box::new(line), ready_at));
+            self.tell(match line {
+                Ok(job) => Event::Job(Arc::new(job), ready_at),
+                Err(bad) => Event::Read(Box::new(Err(bad)), ready_at),
+            });
         }
         if self.asked > 0 && !self.input_ended && self.lines.peek().is_none() {
             self.input_ended = true;
@@ -203,14 +209,12 @@ impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
     /// Decides and carries out until nothing more happens at this moment.
     fn turn(&mut self) -> Option<Tick> {
         loop {
-            let mut actions = Vec::new();
+            let mut actions = std::mem::take(&mut self.actions);
             let next = self.engine.decide(self.now, &mut actions);
             let asked = actions
                 .iter()
                 .any(|action| matches!(action, Action::Read(_) | Action::Stop(_)));
-            for action in actions {
-                self.carry_out(action);
-            }
+            self.carry_out_all(actions);
             if !asked || self.end.is_some() {
                 return next;
             }
@@ -219,11 +223,16 @@ impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
     }
 
     fn tell(&mut self, event: Event) {
-        let mut actions = Vec::new();
+        let mut actions = std::mem::take(&mut self.actions);
         self.engine.tell(self.now, event, &mut actions);
-        for action in actions {
+        self.carry_out_all(actions);
+    }
+
+    fn carry_out_all(&mut self, mut actions: Vec<Action>) {
+        for action in actions.drain(..) {
             self.carry_out(action);
         }
+        self.actions = actions;
     }
 
     fn carry_out(&mut self, action: Action) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::charge::Charge;
+use super::held::Spans;
 use super::keyed::{Scope, StateId, States};
 use super::lanes::Pays;
 use super::obstacle::{Elder, Obstacle, Stops, Until};
@@ -30,6 +31,12 @@ impl Holds {
         let taken = Vec::with_capacity(states.len());
         Self { states, taken }
     }
+
+    /// The same in the memory of one that is settled.
+    pub(super) fn anew(mut self, states: Arc<[StateId]>) -> Self {
+        self.taken.clear();
+        Self { states, ..self }
+    }
 }
 
 /// The rules of the run.
@@ -47,6 +54,8 @@ pub(super) struct Gate {
     refund: Refund,
     /// How long windows are kept that keep a measured guard.
     guard: Option<Duration>,
+    /// What waits are called that are for no rule.
+    words: Vec<(Owner, Arc<str>)>,
 }
 
 impl Gate {
@@ -73,6 +82,9 @@ impl Gate {
             oversize: rules.oversize,
             refund: rules.refund,
             guard: None,
+            words: Owner::FIXED
+                .map(|owner| (owner, owner.word().into()))
+                .into(),
         };
         for (rule, one) in gate.rules.iter().enumerate() {
             let limit = || one.build(&gate.setting, gate.guard, None);
@@ -129,6 +141,11 @@ impl Gate {
         }
     }
 
+    /// The guard that was measured so far. Each window keeps at most 1 % of its period of it.
+    pub(super) fn guard(&self) -> Option<Duration> {
+        self.guard
+    }
+
     /// Whether any window keeps a measured guard.
     pub(super) fn measures(&self) -> bool {
         let mut rules = self.rules.iter();
@@ -172,16 +189,18 @@ impl Gate {
     }
 
     /// What a job waited for, under the names of results.
-    pub(super) fn waits(&self, waits: &[(Owner, Duration)]) -> Waits {
+    pub(super) fn waits(&self, waits: &Spans) -> Waits {
         let mut named = Waits::new();
         // A wait of no time is told only where there is no other: then it was nobody's.
         let some = waits.iter().any(|(_, span)| !span.is_zero());
-        for &(owner, span) in waits.iter().filter(|(_, span)| !some || !span.is_zero()) {
-            let name = self
-                .name(owner)
-                .cloned()
-                .unwrap_or_else(|| owner.word().into());
-            *named.entry(name).or_default() += span;
+        for (owner, span) in waits.iter().filter(|(_, span)| !some || !span.is_zero()) {
+            let rule = self.name(owner);
+            let word = || self.words.iter().find(|(own, _)| *own == owner);
+            let name = rule.or_else(|| Some(&word()?.1));
+            named.add(
+                name.expect("a limit is a rule, and the others have words"),
+                span,
+            );
         }
         named
     }

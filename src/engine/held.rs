@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::gate::Holds;
 use super::heads::LaneId;
+use super::keyed::StateId;
 use super::talk::Ticket;
 use crate::job::Job;
 use crate::metrics::Owner;
@@ -21,7 +22,7 @@ pub(super) struct Held {
     /// What its try has taken.
     pub(super) holds: Holds,
     /// What is still to do; `None` once it is to be recorded.
-    pub(super) work: Option<Box<Work>>,
+    pub(super) work: Option<Work>,
     /// Its lane; `None` for a line that never had one.
     pub(super) lane: Option<LaneId>,
 }
@@ -60,22 +61,42 @@ pub(super) struct Work {
     pub(super) waits_since: Option<Tick>,
     /// What last held it.
     pub(super) blocker: Option<Owner>,
-    pub(super) waits: Vec<(Owner, Duration)>,
+    pub(super) waits: Spans,
     pub(super) tries: Vec<Try>,
     pub(super) last_rest: Duration,
     pub(super) spent: UnitsSpent,
 }
 
+/// What a job has waited for, in order. The first stands apart: nearly all jobs have one.
+#[derive(Debug, Default)]
+pub(super) struct Spans {
+    first: Option<(Owner, Duration)>,
+    others: Vec<(Owner, Duration)>,
+}
+
+impl Spans {
+    pub(super) fn push(&mut self, owner: Owner, span: Duration) {
+        match self.first {
+            None => self.first = Some((owner, span)),
+            Some(_) => self.others.push((owner, span)),
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Owner, Duration)> + Clone {
+        self.first.iter().chain(&self.others).copied()
+    }
+}
+
 impl Work {
-    pub(super) fn new(job: Job, due: Option<Tick>, now: Tick) -> Self {
+    pub(super) fn new(job: Arc<Job>, due: Option<Tick>, now: Tick) -> Self {
         Self {
-            job: Arc::new(job),
+            job,
             due,
             could_go: now,
             head_at: None,
             waits_since: None,
             blocker: None,
-            waits: Vec::new(),
+            waits: Spans::default(),
             // Most jobs need one, and its memory is got when there is time: not at the grant.
             tries: Vec::with_capacity(1),
             last_rest: Duration::ZERO,
@@ -114,7 +135,12 @@ pub(super) struct Roll {
     len: usize,
     bytes: u64,
     largest: u64,
+    /// Their memory is for those to come.
+    spare: Vec<Holds>,
 }
+
+/// So much memory of what is done is kept: lines are read and done in turn.
+const SPARE: usize = 64;
 
 impl Roll {
     /// How many lines are held.
@@ -154,9 +180,20 @@ impl Roll {
         ticket_of(self.places.len() - 1)
     }
 
+    /// Nothing taken yet, of these states.
+    pub(super) fn no_holds(&mut self, states: Arc<[StateId]>) -> Holds {
+        match self.spare.pop() {
+            Some(spare) => spare.anew(states),
+            None => Holds::none(states),
+        }
+    }
+
     /// Holds it no longer. Returns its lane.
     pub(super) fn remove(&mut self, ticket: Ticket) -> Option<LaneId> {
         let held = self.places[ticket.0 as usize].take().expect(ONE_ANSWER);
+        if self.spare.len() < SPARE {
+            self.spare.push(held.holds);
+        }
         self.free.push(ticket);
         self.len -= 1;
         self.bytes -= held.size;

@@ -100,6 +100,8 @@ pub(super) struct Lanes {
     all: Vec<Option<Lane>>,
     free: Vec<LaneId>,
     by_name: HashMap<Origin, HashMap<Keys, LaneId>>,
+    /// The lane that was entered last, while it is there: most jobs have that of the one before.
+    last: Option<LaneId>,
     /// Lanes that nothing of their own holds back.
     open: Heads,
     /// Those of them whose head pays not all.
@@ -138,9 +140,18 @@ impl Lanes {
 
     /// The lane of a job, with one more member; a new one takes its states from `states`.
     pub(super) fn enter(&mut self, job: &Job, states: impl FnOnce() -> Arc<[StateId]>) -> LaneId {
+        if let Some(id) = self.last
+            && let lane = self.lane_mut(id)
+            && Arc::ptr_eq(&lane.origin.0, &job.origin.0)
+            && lane.keys == job.keys
+        {
+            lane.members += 1;
+            return id;
+        }
         let known = self.by_name.get(&job.origin);
         if let Some(&id) = known.and_then(|lanes| lanes.get(&job.keys[..])) {
             self.lane_mut(id).members += 1;
+            self.last = Some(id);
             return id;
         }
         let lane = Lane {
@@ -164,6 +175,7 @@ impl Lanes {
         };
         let own = self.by_name.entry(job.origin.clone()).or_default();
         own.insert(job.keys.clone(), id);
+        self.last = Some(id);
         id
     }
 
@@ -187,6 +199,7 @@ impl Lanes {
             }
         }
         self.free.push(id);
+        self.last = self.last.filter(|last| *last != id);
         Some(lane.states)
     }
 

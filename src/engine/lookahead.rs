@@ -48,6 +48,12 @@ impl LookAhead {
             .max(16)
     }
 
+    /// Whether so many are missing that asking is worth it: after each line that comes all heads are looked at
+    /// again, so they are asked for several at a time. What is left is still more than the slots.
+    pub(super) fn is_short(wanted: usize, load: &Load) -> bool {
+        wanted.saturating_sub(load.ready + load.asked) > wanted / 4
+    }
+
     /// How many more lines to ask for.
     pub(super) fn ask(&self, wanted: usize, load: &Load) -> usize {
         let asked = load.asked as u64;

@@ -34,11 +34,12 @@ mod upheaval;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::StatusCode;
 
 pub use ending::{Ending, Wish};
-use gate::{Gate, Holds};
+use gate::Gate;
 use guard::Travel;
 use heads::LaneId;
 use held::{Phase, Roll, Work};
@@ -47,7 +48,7 @@ use lookahead::Load;
 pub use lookahead::LookAhead;
 use order::InOrder;
 use paid::Paid;
-pub use rules::{Arrivals, Order, Oversize, Refund, Rules};
+pub use rules::{Arrivals, Order, Oversize, Proves, Refund, Rules};
 use schedule::Schedule;
 pub use seam::Seam;
 use stops::Stops;
@@ -59,7 +60,6 @@ use crate::job::{BadLine, Job};
 use crate::metrics::figures::Figures;
 use crate::metrics::{Counts, Metrics, Owner, Summary, Turn};
 use crate::outcome::{Failure, FailureKind, Head, Outcome, Reply, Status, Try, Waits};
-use crate::proof::Proof;
 use crate::quota;
 use crate::retry::{Final, Policy, Verdict};
 use crate::units::Tick;
@@ -136,10 +136,7 @@ impl Engine {
             stops: Stops::new(&rules.stop_if),
             stopped_at: None,
             stopped: false,
-            metrics: Metrics::new(
-                rules.slack,
-                Proof::new(&rules.limits, rules.slack, rules.setting.epoch),
-            ),
+            metrics: Metrics::new(rules.slack, rules.proof()),
             blocker: Owner::Slot,
             rules,
         }
@@ -157,7 +154,8 @@ impl Engine {
             return;
         }
         match event {
-            Event::Read(line, ready_at) => self.read(*line, ready_at, actions),
+            Event::Read(line, ready_at) => self.read(line.map(Arc::new), ready_at, actions),
+            Event::Job(job, ready_at) => self.read(Ok(job), ready_at, actions),
             Event::DoneBefore(status, ready_at) => {
                 self.arrived(ready_at);
                 self.metrics.done_before(status);
@@ -257,6 +255,11 @@ impl Engine {
         self.metrics.figures(self.load().1)
     }
 
+    /// How much longer than their period the windows are kept that measure it; `None` before there is a measure.
+    pub fn guard(&self) -> Option<Duration> {
+        self.gate.guard()
+    }
+
     /// Nothing is in flight or being written.
     pub fn is_idle(&self) -> bool {
         self.flying == 0 && self.recording == 0
@@ -274,7 +277,7 @@ impl Engine {
 
     // Read.
 
-    fn read(&mut self, line: Result<Job, BadLine>, ready_at: Tick, actions: &mut Vec<Action>) {
+    fn read(&mut self, line: Result<Arc<Job>, BadLine>, ready_at: Tick, actions: &mut Vec<Action>) {
         let seq = self.arrived(ready_at);
         if self.is_draining() {
             return;
@@ -293,7 +296,7 @@ impl Engine {
         if let Some((name, why)) = self.gate.refuses(&job) {
             let mend = format!("raise the limit to {}, or split the request", why.asked);
             let error = (FailureKind::Limit, format!("{name}: {why}\n  mend: {mend}"));
-            self.refuse(seq, Ok(Arc::new(job)), Status::Failed, error, actions);
+            self.refuse(seq, Ok(job), Status::Failed, error, actions);
             return;
         }
         let due = self.schedule.due();
@@ -302,17 +305,18 @@ impl Engine {
         if let Some(why) = self.hopeless(&job, &states, due) {
             self.leave(lane);
             let error = (FailureKind::QueueTimeout, why);
-            self.refuse(seq, Ok(Arc::new(job)), Status::Failed, error, actions);
+            self.refuse(seq, Ok(job), Status::Failed, error, actions);
             return;
         }
         let ticket = self.roll.add(seq, job.size());
         if let Some(in_order) = &mut self.in_order {
             in_order.waits(seq, ticket, job.slots);
         }
+        let holds = self.roll.no_holds(states);
         let held = self.roll.get(ticket);
         held.lane = Some(lane);
-        held.holds = Holds::none(states);
-        held.work = Some(Box::new(Work::new(job, due, self.now)));
+        held.holds = holds;
+        held.work = Some(Work::new(job, due, self.now));
         if self.lines_up() {
             self.watch(ticket);
         }
@@ -488,7 +492,7 @@ impl Engine {
         let work = held.work.as_mut().expect(HAS_WORK);
         work.current().sent = Some(at);
         let span = at.since(work.waits_since.unwrap_or(at));
-        work.waits.push((work.blocker.unwrap_or(Owner::Slot), span));
+        work.waits.push(work.blocker.unwrap_or(Owner::Slot), span);
     }
 
     fn answered(&mut self, ticket: Ticket, head: &Head) {
@@ -519,6 +523,11 @@ impl Engine {
         actions: &mut Vec<Action>,
     ) {
         self.flying -= 1;
+        if let Ok(reply) = &end
+            && self.roll.work(ticket).current().status.is_none()
+        {
+            self.answered(ticket, &reply.head);
+        }
         let draining = self.is_draining();
         let paid = Paid::of(&end);
         let now = self.now;
@@ -542,7 +551,7 @@ impl Engine {
         if paid == Paid::NotSent
             && let Some(handed_over) = now_try.sent.take()
         {
-            work.waits.push((Owner::Connect, at.since(handed_over)));
+            work.waits.push(Owner::Connect, at.since(handed_over));
         }
         let now_try = work.tries.last().expect(HAS_WORK);
         self.metrics.ended(now, now_try, &work.job.keys);
@@ -568,9 +577,8 @@ impl Engine {
                 }
                 work.last_rest = rest;
                 let pause = asked.unwrap_or_default().min(rest);
-                work.waits.push((Owner::Pause, pause));
-                work.waits
-                    .push((Owner::Backoff, rest.saturating_sub(pause)));
+                work.waits.push(Owner::Pause, pause);
+                work.waits.push(Owner::Backoff, rest.saturating_sub(pause));
                 let until = at.after(rest);
                 self.rests.push(Reverse((until, seq, ticket)));
                 self.stops.retried();
@@ -607,13 +615,12 @@ impl Engine {
             }
             (Err(failure), Status::Failed) => Some((failure.kind, failure.message.clone())),
         };
-        let queue = work.queue();
         let outcome = Outcome {
             seq,
             units: work.job.units.map(|_| work.spent),
+            queue: work.queue(),
             line: Ok(work.job),
             status,
-            queue,
             tries: work.tries,
             waits: self.gate.waits(&work.waits),
             reply: end.ok(),
@@ -688,8 +695,12 @@ impl Engine {
             Arrivals::Closed => self.wanted,
             Arrivals::Once => usize::MAX,
         };
-        let lines = self.rules.look_ahead.ask(wanted, &self.load_ahead());
-        if open && lines > 0 {
+        let load = self.load_ahead();
+        if !open || !LookAhead::is_short(wanted, &load) {
+            return;
+        }
+        let lines = self.rules.look_ahead.ask(wanted, &load);
+        if lines > 0 {
             self.asked += lines;
             self.schedule.asked(self.now, lines);
             actions.push(Action::Read(lines));

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use super::{LookAhead, Seam, StopIf};
 use crate::limit::{Kind, Setting, Spec};
+use crate::metrics::littles::Setup;
+use crate::proof::Proof;
 use crate::retry::Policy;
 use crate::units::Cost;
 
@@ -45,6 +47,20 @@ pub struct Rules {
     pub stop_if: Vec<StopIf>,
     /// The longest that a run goes on after a signal, or after a rule has ended it; `None`: until what is in flight has ended.
     pub grace: Option<Duration>,
+    /// What is proved of the limits.
+    pub proves: Proves,
+}
+
+/// What is proved of the limits while a run goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Proves {
+    /// That each was kept, and the worst minute of units.
+    #[default]
+    All,
+    /// The worst minute of units: in virtual time nothing is late, and nobody doubts the rest.
+    Minute,
+    /// Nothing.
+    Nothing,
 }
 
 /// In which order results are written.
@@ -161,11 +177,30 @@ impl Default for Rules {
             order: Order::default(),
             stop_if: Vec::new(),
             grace: None,
+            proves: Proves::default(),
         }
     }
 }
 
 impl Rules {
+    /// What theory and reports need to know of them.
+    pub fn setup(&self) -> Setup {
+        Setup {
+            slots: self.slots.map(Cost::get),
+            per_host: self.per_host.map(Cost::get),
+            limits: self.limits.clone(),
+        }
+    }
+
+    /// What is to be proved.
+    pub(super) fn proof(&self) -> Proof {
+        match self.proves {
+            Proves::All => Proof::new(&self.limits, self.slack, self.setting.epoch),
+            Proves::Minute => Proof::of_minute(&self.limits),
+            Proves::Nothing => Proof::nothing(),
+        }
+    }
+
     /// What is granted and not yet sent fills a window as if it went "now", which is the slack ago at
     /// the earliest. Half a period keeps it inside, and what waits for it from being looked at all the time.
     pub(super) fn with_slack_within_windows(mut self) -> Self {

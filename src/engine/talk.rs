@@ -24,6 +24,8 @@ impl Ticket {
 pub enum Event {
     /// A line, good or bad, and the moment at which the input had it ready.
     Read(Box<Result<Job, BadLine>>, Tick),
+    /// A good line, handed over as it will be sent, and the moment at which the input had it ready.
+    Job(Arc<Job>, Tick),
     /// A line that an earlier run has done, with its result, and the moment at which the input had it ready.
     DoneBefore(Status, Tick),
     /// There are no more lines; the problem, if reading broke.
@@ -32,7 +34,7 @@ pub enum Event {
     Sent(Ticket, Tick),
     /// The head of an answer came: pauses count from its moment.
     Answered(Ticket, Box<Head>),
-    /// The last byte, or the failure, at this moment.
+    /// The last byte, or the failure, at this moment. A head that was not told before is told by this.
     Ended(Ticket, Tick, Box<Result<Reply, Failure>>),
     /// The line of this job is in the file: only now is its slot free.
     Recorded(Ticket),

@@ -216,7 +216,7 @@ impl Figures {
             unrepeated: summary.unrepeated.unwrap_or_default(),
             untold: summary.untold.unwrap_or_default(),
             waits_ms: waits
-                .map(|(name, span)| (name.to_string(), ms(*span)))
+                .map(|(name, span)| (name.to_string(), ms(span)))
                 .collect(),
             units: summary.units,
             full_of: summary.full_of.clone(),

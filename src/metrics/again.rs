@@ -106,8 +106,8 @@ impl Runs {
     fn waits(&self) -> Option<Waits> {
         let mut sums = Waits::new();
         for run in &self.0 {
-            for (wait, span) in &run.told.as_ref()?.waits {
-                *sums.entry(wait.clone()).or_default() += *span;
+            for (wait, span) in run.told.as_ref()?.waits.iter() {
+                sums.add(wait, span);
             }
         }
         Some(sums)

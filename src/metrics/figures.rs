@@ -1,11 +1,10 @@
 //! The figures of a run that goes on, copied for a look from outside. Floor 3: rules.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::{ByVerdict, Counts, Latencies, Owner, Tally};
-use crate::outcome::{FailureKind, UnitsSpent};
+use crate::outcome::{FailureKind, UnitsSpent, Waits};
 
 /// What is counted so far. A copy: whoever reads it holds nothing up.
 #[derive(Debug, Clone)]
@@ -35,7 +34,7 @@ pub struct Figures {
     /// Last byte minus due.
     pub since_due: Spread,
     /// What the jobs waited for, summed.
-    pub waits: BTreeMap<Arc<str>, Duration>,
+    pub waits: Waits,
     /// What all tries reserved and used, where a limit counts units.
     pub units: UnitsSpent,
     /// Whose the time was since the first grant.

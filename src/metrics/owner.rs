@@ -33,7 +33,8 @@ pub enum Owner {
 }
 
 impl Owner {
-    const FIXED: [Self; 11] = [
+    /// All but the limits, by their places.
+    pub const FIXED: [Self; 11] = [
         Self::Nothing,
         Self::Input,
         Self::LookAhead,

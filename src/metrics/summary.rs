@@ -1,12 +1,11 @@
 //! The figures of a run. Floor 3: rules.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Latencies, Stretch, Timeline};
 use crate::job::Keys;
-use crate::outcome::{FailureKind, Try, UnitsSpent};
+use crate::outcome::{FailureKind, Try, UnitsSpent, Waits};
 use crate::proof::Proven;
 use crate::units::Tick;
 
@@ -51,7 +50,7 @@ pub struct Summary {
     /// Last byte minus due.
     pub since_due: ByVerdict,
     /// What the jobs waited for, summed.
-    pub waits: BTreeMap<Arc<str>, Duration>,
+    pub waits: Waits,
     /// The origin, and the keys, that filled the look-ahead.
     pub full_of: Option<String>,
     /// What all tries reserved and used, where a limit counts units.

@@ -1,7 +1,6 @@
 //! Everything that adds up, whatever the order in which it is told. Floor 3: rules.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::{ByVerdict, Counts, LATE, Sends, Timeline};
@@ -41,7 +40,7 @@ pub struct Tally {
     /// Last byte minus due.
     pub since_due: ByVerdict,
     /// What the jobs waited for, summed.
-    pub waits: BTreeMap<Arc<str>, Duration>,
+    pub waits: Waits,
     /// What all tries reserved and used, where a limit counts units.
     pub units: UnitsSpent,
     /// Answers that did not say what they used, where a limit counts units.
@@ -128,14 +127,8 @@ impl Tally {
             }
         }
         self.late += u64::from(done.late.is_some_and(|late| late > LATE));
-        for (name, span) in done.waits {
-            let span = whole_micros(*span);
-            match self.waits.get_mut(name) {
-                Some(sum) => *sum += span,
-                None => {
-                    self.waits.insert(name.clone(), span);
-                }
-            }
+        for (name, span) in done.waits.iter() {
+            self.waits.add(name, whole_micros(span));
         }
     }
 

@@ -21,7 +21,7 @@ pub struct Waited {
 
 /// All waits but those of no time, longest first.
 pub fn waited(summary: &Summary, setup: &Setup) -> Vec<Waited> {
-    let total: u128 = summary.waits.values().map(Duration::as_nanos).sum();
+    let total: u128 = summary.waits.sum().as_nanos();
     let each = summary.waits.iter().filter(|(_, span)| !span.is_zero());
     let mut waited: Vec<Waited> = each
         .map(|(wait, span)| {
@@ -30,7 +30,7 @@ pub fn waited(summary: &Summary, setup: &Setup) -> Vec<Waited> {
             Waited {
                 name: owner.map_or_else(|| format!("limit {wait}"), |owner| setup.name_of(owner)),
                 owner,
-                span: *span,
+                span,
                 percent: u64::try_from(percent).unwrap_or(100),
             }
         })

@@ -16,7 +16,7 @@ use crate::units::Tick;
 /// Memory: what has ended since the oldest try in flight was granted, beside that of [`Prover`].
 #[derive(Debug)]
 pub struct Proof {
-    /// `None` without limits.
+    /// `None` where there is nothing to prove.
     prover: Option<Prover>,
     /// Moments of grants in order, and how many tries of each are in flight.
     flying: VecDeque<(Tick, u64)>,
@@ -36,19 +36,28 @@ impl Proof {
             epoch,
             ..Terms::default()
         };
+        Self::by((!limits.is_empty()).then(|| Prover::new(limits, terms)))
+    }
+
+    /// Of a run whose limits nobody doubts: it tells the worst minute, if any of them counts units.
+    pub fn of_minute(limits: &[Spec]) -> Self {
+        Self::by(Prover::of_minute(limits))
+    }
+
+    /// Of a run that nobody asks about.
+    pub fn nothing() -> Self {
+        Self::by(None)
+    }
+
+    fn by(prover: Option<Prover>) -> Self {
         Self {
-            prover: (!limits.is_empty()).then(|| Prover::new(limits, terms)),
+            prover,
             flying: VecDeque::new(),
             ended: BinaryHeap::new(),
             granted: BinaryHeap::new(),
             events: Vec::new(),
             free: Vec::new(),
         }
-    }
-
-    /// Of a run without limits.
-    pub fn nothing() -> Self {
-        Self::new(&[], Duration::ZERO, Duration::ZERO)
     }
 
     /// A try was granted, none before the last one.

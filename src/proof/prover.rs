@@ -51,6 +51,15 @@ impl Prover {
         }
     }
 
+    /// The same for the worst minute alone; `None` where no limit counts units.
+    pub fn of_minute(limits: &[Spec]) -> Option<Self> {
+        let whole = Self::new(limits, Terms::default());
+        whole.minute.is_some().then_some(Self {
+            tracks: Vec::new(),
+            ..whole
+        })
+    }
+
     /// The next event in the order of grants.
     pub fn granted(&mut self, event: &Event) {
         for track in &mut self.tracks {

@@ -71,7 +71,7 @@ fn figures(report: &Report) -> Value {
         "try_failures": counted(&summary.try_failures),
         "statuses": counted(&summary.statuses),
         "waits_ms": summary.waits.iter()
-            .map(|(name, span)| (name.to_string(), json!(millis(*span))))
+            .map(|(name, span)| (name.to_string(), json!(millis(span))))
             .collect::<Map<_, _>>(),
         "tokens": tokens(report),
         "sends": summary.sends.count,

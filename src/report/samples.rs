@@ -13,7 +13,9 @@ use crate::job::{BadLine, JobHash, Keys, Place};
 use crate::limit::{Counts, Spec};
 use crate::metrics::littles::Setup;
 use crate::metrics::{HoldOn, LONGEST, Metrics, Owner, Part, Summary, Turn};
-use crate::outcome::{Failure, FailureKind, Outcome, Reached, Spent, Status, Try, UnitsSpent};
+use crate::outcome::{
+    Failure, FailureKind, Outcome, Reached, Spent, Status, Try, UnitsSpent, Waits,
+};
 use crate::proof::{Event, Proof, Proven, Prover, Terms};
 use crate::units::{Cost, Tick};
 
@@ -158,7 +160,7 @@ pub(super) fn fullest() -> Report {
         .extend(kinds.map(|kind| (kind, 1_234_567)));
     let statuses = (100..1000).map(|status| (status, 1_234_567));
     summary.statuses.extend(statuses);
-    summary.waits.insert(HOSTILE.into(), LONGEST);
+    summary.waits.add(&HOSTILE.into(), LONGEST);
     (summary.unrepeated, summary.retries, summary.untold) = (Some(7), 2000, Some(3));
     (summary.counts.cancelled, summary.counts.done_before) = (1_234_567_890, 12);
     summary.counts.read += 1_234_567_890;
@@ -205,7 +207,7 @@ pub(super) fn recorded() -> Report {
     summary.stretch.shares.clear();
     let waits = [("slot", 800), ("backoff", 150), ("tpm", 50)];
     let waits = waits.map(|(name, seconds)| (name.into(), Duration::from_secs(seconds)));
-    summary.waits = waits.into();
+    summary.waits = waits.into_iter().collect();
     (summary.cut_off, summary.pauses) = (None, None);
     (summary.unrepeated, summary.untold) = (None, None);
     let facts = Facts {
@@ -379,7 +381,7 @@ impl Run {
             status: verdict,
             tries: vec![done],
             queue: None,
-            waits: BTreeMap::new(),
+            waits: Waits::new(),
             units: None,
             reply: None,
             error,

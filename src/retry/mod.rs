@@ -164,7 +164,8 @@ pub enum RetryUnsafe {
 }
 
 impl RetryUnsafe {
-    fn allows(self, job: &Job) -> bool {
+    /// Whether this request is one of those.
+    pub fn allows(self, job: &Job) -> bool {
         match self {
             Self::Never => false,
             Self::Idempotent => {

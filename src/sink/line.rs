@@ -304,7 +304,7 @@ fn status(made: &Try) -> Option<u16> {
 
 fn waits(outcome: &Outcome) -> BTreeMap<&str, Ms> {
     let waits = outcome.waits.iter();
-    waits.map(|(name, wait)| (&**name, Ms(*wait))).collect()
+    waits.map(|(name, wait)| (&**name, Ms(wait))).collect()
 }
 
 /// As it was written, unless that breaks the line.
@@ -366,10 +366,10 @@ mod tests {
             place: place(),
             id: Some("a1".into()),
             method: Method::POST,
-            target: Target {
+            target: Arc::new(Target {
                 written: "http://u:canary@h.test/v1?key=canary".into(),
                 url: Url::parse("http://u:canary@h.test/v1?key=canary").unwrap(),
-            },
+            }),
             origin: Origin("http://h.test:80".into()),
             headers: Headers::default(),
             body: None,

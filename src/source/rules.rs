@@ -1,6 +1,7 @@
 //! The job that a line makes, by the rules of the command line. Floor 4: doors.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -28,7 +29,7 @@ pub(super) struct Rules {
     pub(super) keys: KeyTable,
     /// What the job before made of its URL: many inputs have one URL for all, and nearly all have few
     /// origins. Reading a URL takes longer than reading the rest of a small job.
-    last: Option<(Box<str>, Target, Origin)>,
+    last: Option<(Box<str>, Arc<Target>, Origin)>,
 }
 
 impl Rules {
@@ -109,13 +110,13 @@ impl Rules {
         own
     }
 
-    fn target(&mut self, text: &str) -> Result<(Target, Origin), NoTarget> {
+    fn target(&mut self, text: &str) -> Result<(Arc<Target>, Origin), NoTarget> {
         if let Some((last, target, origin)) = &self.last
             && **last == *text
         {
             return Ok((target.clone(), origin.clone()));
         }
-        let target = target::resolve(text, self.base.as_ref())?;
+        let target = Arc::new(target::resolve(text, self.base.as_ref())?);
         let name = origin_of(&target.url);
         let origin = match &self.last {
             Some((_, _, last)) if *last.0 == *name => last.clone(),
@@ -251,7 +252,7 @@ mod tests {
         assert_eq!(target("http://h/a"), (first, origin.clone()));
         let (other, same) = target("http://h/b");
         assert_eq!(other.url.path(), "/b");
-        assert!(std::sync::Arc::ptr_eq(&origin.0, &same.0));
+        assert!(Arc::ptr_eq(&origin.0, &same.0));
         assert_ne!(target("http://h:1/b").1, origin);
     }
 

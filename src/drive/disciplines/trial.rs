@@ -202,6 +202,7 @@ impl<'a> Trial<'a> {
                 Event::Signal(signal, at)
             }
             event @ (Event::Read(..)
+            | Event::Job(..)
             | Event::DoneBefore(..)
             | Event::InputEnded(_)
             | Event::Recorded(_)
