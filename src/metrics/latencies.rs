@@ -73,6 +73,31 @@ impl Latencies {
         Some(u64::try_from(nanos).map_or(Duration::MAX, Duration::from_nanos))
     }
 
+    /// All quantiles in `steps` equal steps from the fastest to the longest, both ends included; `None` if
+    /// there is none.
+    pub fn quantiles(&self, steps: u32) -> Option<Vec<Duration>> {
+        let longest = self.max()?;
+        let count = self.count();
+        let rank = |step: u32| {
+            (u128::from(step) * u128::from(count))
+                .div_ceil(steps.into())
+                .max(1)
+        };
+        let mut quantiles = Vec::new();
+        let mut step = 0;
+        let mut counted: u128 = 0;
+        for value in self.within.iter_recorded() {
+            counted += u128::from(value.count_at_value());
+            let upper = Duration::from_micros(value.value_iterated_to()).min(longest);
+            while step < steps && rank(step) <= counted {
+                quantiles.push(upper);
+                step += 1;
+            }
+        }
+        quantiles.resize(steps as usize + 1, longest);
+        Some(quantiles)
+    }
+
     /// The latency that the share `quantile` (0 to 1) of all is at or below, rounded up to three
     /// digits; `None` if there is none. Beyond [`LONGEST`] it is the longest.
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use super::observed::Observed;
 use super::spec::{Latency, Share};
 use crate::dice::{STEP, mix};
 
@@ -47,6 +48,11 @@ impl Chance {
                 scaled(p50, (sigma * self.normal()).exp())
             }
         }
+    }
+
+    /// One of the latencies that were measured.
+    pub(super) fn observed(self, observed: &Observed) -> Duration {
+        observed.at(self.uniform(Purpose::Size))
     }
 
     /// Standard normal, by Box and Muller (1958).

@@ -1,6 +1,7 @@
 //! A modelled API: told when a request arrives, it says what the answer is and when it leaves. Floor 3: rules.
 
 mod chance;
+mod observed;
 mod reply;
 mod spec;
 
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
+pub use observed::Observed;
 pub use spec::{Fault, Latency, ModelSpec, RetryAfter, SPEC_FORM, Share};
 
 use crate::limit::{Counts, Guard, Limit, Ready, Setting, Used};
@@ -20,6 +22,8 @@ use chance::Chance;
 #[derive(Debug)]
 pub struct Model {
     spec: ModelSpec,
+    /// Where latencies are drawn from, in place of that of the spec.
+    observed: Option<Observed>,
     limits: Vec<Box<dyn Limit>>,
     /// When each request that occupies a slot leaves it; at most as many as there are slots.
     busy: BinaryHeap<Reverse<Tick>>,
@@ -75,11 +79,21 @@ impl Model {
         };
         Self {
             spec: spec.clone(),
+            observed: None,
             limits: spec.limits.iter().map(|limit| limit.build(&own)).collect(),
             busy: BinaryHeap::new(),
             seed,
             arrivals: 0,
             epoch: setting.epoch,
+        }
+    }
+
+    /// The same server, but for its latency: that of answers that were measured.
+    #[must_use]
+    pub fn answering(self, observed: Observed) -> Self {
+        Self {
+            observed: Some(observed),
+            ..self
         }
     }
 
@@ -96,7 +110,11 @@ impl Model {
             Some(at) => Answer::Refused(Some(at.since(now))),
             None => Answer::Refused(None),
         };
-        let answered_at = self.work(now, chance.latency(self.spec.latency));
+        let latency = match &self.observed {
+            Some(observed) => chance.observed(observed),
+            None => chance.latency(self.spec.latency),
+        };
+        let answered_at = self.work(now, latency);
         Verdict {
             number,
             answer,

@@ -1,12 +1,13 @@
 //! The modelled API as it is written: `latency=50ms,limit=10/1s window,fail=503:1%`. Floor 3: rules.
 
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 use http::StatusCode;
 
 use crate::limit;
-use crate::units::{Cost, parse_count, parse_span};
+use crate::units::{Cost, exact_span, parse_count, parse_span};
 
 /// How a server behaves: how long it takes, what it refuses, how often it fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,6 +102,33 @@ impl FromStr for ModelSpec {
     }
 }
 
+impl fmt::Display for ModelSpec {
+    /// As it can be read again; what is as usual is left out, but for the latency.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "latency={}", self.latency)?;
+        for limit in &self.limits {
+            write!(out, ",limit={limit}")?;
+        }
+        if let Some(slots) = self.slots {
+            write!(out, ",slots={}", slots.get())?;
+        }
+        for Fault { status, share } in &self.faults {
+            let (whole, part) = (share.0 / 10_000, share.0 % 10_000);
+            let part = format!(".{part:04}");
+            let part = part.trim_end_matches('0').trim_end_matches('.');
+            write!(out, ",fail={}:{whole}{part}%", status.as_u16())?;
+        }
+        if let Some(tokens) = self.tokens {
+            write!(out, ",tokens={}", tokens.get())?;
+        }
+        match self.retry_after {
+            RetryAfter::Seconds => Ok(()),
+            RetryAfter::Date => out.write_str(",retry-after=date"),
+            RetryAfter::None => out.write_str(",retry-after=none"),
+        }
+    }
+}
+
 /// How long the work on a request takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Latency {
@@ -115,6 +143,18 @@ pub enum Latency {
         /// 99 of 100 answers are faster; not below `p50`.
         p99: Duration,
     },
+}
+
+impl fmt::Display for Latency {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(span) => out.write_str(&exact_span(*span)),
+            Self::Exponential(mean) => write!(out, "exp:{}", exact_span(*mean)),
+            Self::LogNormal { p50, p99 } => {
+                write!(out, "p50:{}/p99:{}", exact_span(*p50), exact_span(*p99))
+            }
+        }
+    }
 }
 
 impl FromStr for Latency {
@@ -245,6 +285,20 @@ mod tests {
         assert_eq!(shares, [(503, 10_000), (500, 2_500)]);
         assert_eq!(spec.tokens, Cost::new(1000));
         assert_eq!(spec.retry_after, RetryAfter::Date);
+    }
+
+    #[test]
+    fn a_spec_that_is_shown_is_read_back_as_it_was() {
+        for text in [
+            "",
+            "latency=exp:1500us,slots=8,retry-after=none",
+            "latency=p50:80ms/p99:400ms,limit=10/1s window,limit=tokens 1000/m burst=50,\
+             fail=503:1%,fail=500:0.2501%,tokens=1k,retry-after=date",
+        ] {
+            let spec: ModelSpec = text.parse().unwrap();
+            assert_eq!(spec.to_string().parse(), Ok(spec), "{text}");
+        }
+        assert_eq!(ModelSpec::default().to_string(), "latency=100ms");
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod open;
 mod row;
 mod scan;
 mod sends;
+mod service;
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -22,6 +23,7 @@ pub use figures::{Figures, Prove, Proving};
 pub use open::Results;
 pub use scan::Scan;
 pub use sends::{Sends, check, read};
+pub use service::{Service, service};
 
 /// What limits need to know of each try.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

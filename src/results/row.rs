@@ -277,6 +277,12 @@ impl Made {
         }))
     }
 
+    /// First byte written to last byte read; `None` if it was never sent, or its moments go back.
+    pub(super) fn service(&self) -> Option<Duration> {
+        let span = self.done_us?.checked_sub(self.sent_us?)?;
+        Some(Duration::from_micros(span))
+    }
+
     /// Whether it left.
     pub(super) fn was_sent(&self) -> bool {
         self.sent_us.is_some()

@@ -55,7 +55,7 @@ pub fn read(path: &Path, needs: &Needs) -> Result<Sends, Problem> {
     Ok(sends)
 }
 
-fn damaged(shown: &str, line: u64, why: &serde_json::Error) -> Problem {
+pub(super) fn damaged(shown: &str, line: u64, why: &serde_json::Error) -> Problem {
     let column = why.column().max(1);
     let what = no_result(&why.to_string());
     let mend = if line == 1 {
