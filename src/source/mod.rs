@@ -1,6 +1,7 @@
 //! The input: files and standard input as one stream of jobs and bad lines. Floor 4: doors.
 
 mod at;
+mod batches;
 #[cfg(test)]
 mod cases;
 mod chosen;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 use crate::error::{Exit, Problem};
 use crate::job::{BadLine, Job, Place, Units, UnitsFrom};
 
+pub use batches::Batches;
 pub use chosen::{Chosen, Found, Written};
 pub use count::count;
 use count::makes_result;

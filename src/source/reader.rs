@@ -82,7 +82,7 @@ impl Reader {
     }
 }
 
-fn no_thread(why: &io::Error) -> Problem {
+pub(super) fn no_thread(why: &io::Error) -> Problem {
     Problem::new(
         Exit::Usage,
         format!("no thread to read the input: {why}"),
