@@ -14,6 +14,7 @@ mod man;
 mod mock;
 mod not_it;
 mod origin;
+mod plan;
 mod report;
 mod resume;
 mod rules;
@@ -46,6 +47,7 @@ pub fn main(line: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Compare(args) => {
             return until_left(move |leave| exit(compare::compare(&args, leave)));
         }
+        Command::Plan(args) => plan::plan(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Report(args) => report::report(&args),
         Command::Mock(args) => mock::mock(&args),

@@ -1,5 +1,8 @@
 //! Drivers: they carry out what the engine asks for, and decide nothing. Floor 5: drive.
 
 pub mod disciplines;
+pub mod forecast;
 pub mod live;
+pub mod modelled;
 pub mod simulated;
+pub mod what_if;

@@ -105,7 +105,7 @@ fn conditions(report: &Report) -> Vec<Value> {
 }
 
 /// In milliseconds since the run began, in whole microseconds as results tell them.
-fn since_start(mark: Mark) -> Value {
+pub(super) fn since_start(mark: Mark) -> Value {
     json!({ "ms": millis(whole_micros(mark.at.since(Tick::ZERO))) })
 }
 
@@ -220,7 +220,7 @@ fn quantiles(latencies: &Latencies) -> Value {
     Value::Object(object)
 }
 
-fn counted<K: std::fmt::Display>(counts: &BTreeMap<K, u64>) -> Map<String, Value> {
+pub(super) fn counted<K: std::fmt::Display>(counts: &BTreeMap<K, u64>) -> Map<String, Value> {
     let each = counts.iter();
     each.map(|(name, count)| (name.to_string(), json!(count)))
         .collect()
@@ -249,7 +249,7 @@ fn stopped_by(end: &Standing) -> Option<Value> {
 }
 
 /// A number that JSON can hold, with six decimals.
-fn finite(number: f64) -> Option<f64> {
+pub(super) fn finite(number: f64) -> Option<f64> {
     number.is_finite().then(|| (number * 1e6).round() / 1e6)
 }
 

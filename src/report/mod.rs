@@ -6,6 +6,8 @@ mod bars;
 pub mod comparison;
 pub mod csv;
 mod fold;
+pub mod forecast;
+mod grid;
 pub mod hdr;
 pub mod html;
 pub mod json;

@@ -120,6 +120,16 @@ impl Page {
         self.printed(0, line, Tone::Calm);
     }
 
+    /// Lines that fit the page; the first begins with this heading.
+    pub(super) fn lines(&mut self, heading: &str, lines: impl IntoIterator<Item = String>) {
+        let mut heading = heading;
+        for line in lines {
+            let bold = line.strip_prefix(heading).map_or(0, |_| heading.len());
+            self.printed(bold, &line, Tone::Calm);
+            heading = "";
+        }
+    }
+
     /// A section: its text begins in one column, broken at semicolons and wide gaps first and then between
     /// words; at most [`SECTION`] lines of it, or as many as hold the same text on a narrower page.
     pub(super) fn section(&mut self, heading: &str, text: &str, tone: Tone) {

@@ -436,7 +436,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// `http 1, timeout 2`.
-fn joined<K: std::fmt::Display>(
+pub(super) fn joined<K: std::fmt::Display>(
     counts: &std::collections::BTreeMap<K, u64>,
     between: &str,
 ) -> String {

@@ -4,6 +4,7 @@ mod compare;
 mod completions;
 mod conditions;
 mod mock;
+mod plan;
 mod report;
 mod run;
 mod show;
@@ -15,6 +16,7 @@ pub(super) use compare::{CompareArgs, NumberArgs};
 pub(super) use completions::{CompletionsArgs, ManArgs};
 pub(super) use conditions::{FailIfArgs, StopIfArgs};
 pub(super) use mock::MockArgs;
+pub(super) use plan::{ApiArgs, PlanArgs};
 pub(super) use report::ReportArgs;
 pub(super) use run::{
     InputArgs, JobArgs, LimitArgs, OutputArgs, RetryArgs, RunArgs, UnitArgs, WaitingArgs,
@@ -52,6 +54,8 @@ pub(super) enum Command {
     Run(Box<RunArgs>),
     /// The same jobs under several disciplines, side by side; in virtual time, nothing is sent
     Compare(Box<CompareArgs>),
+    /// The same run in virtual time: how long, which limit binds when, what could never go; sends nothing
+    Plan(Box<PlanArgs>),
     /// Prove from the recorded send times that no limit was exceeded
     Verify(Box<VerifyArgs>),
     /// Report again from results: of a run, or of shards together; or copy the jobs that failed, to run them again

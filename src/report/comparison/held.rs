@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::Comparison;
-use super::grid::cut;
 use super::text::Page;
 use super::words::{latency, plain_span, short};
+use crate::report::grid::cut;
 
 const HEADING: &str = "WHAT EACH HOLDS STILL";
 

@@ -1,6 +1,5 @@
 //! Several disciplines side by side: what was seen of each. Floor 4: doors.
 
-mod grid;
 mod held;
 mod json;
 mod lessons;

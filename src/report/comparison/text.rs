@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::grid::{Column, Grid, Side, cut, names, packed};
 use super::raster::Scale;
 use super::words::{self, brief, latency, plain_span, short};
 use super::{CELLS, Cell, Comparison, Figures, LONG, Row, SHORT, Seen};
 use crate::engine::Signal;
 use crate::report::fold::{TIE, folded};
+use crate::report::grid::{Column, Grid, Side, cut, names, packed};
 use crate::report::{Look, Paint};
 
 /// The whole page, each line ended.

@@ -1,0 +1,178 @@
+//! `shaper plan`: the same jobs under the same rules in virtual time. Floor 6: front.
+
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use super::args::{ApiArgs, PlanArgs};
+use super::files::{self, Taken};
+use super::input::{Asked, Input};
+use super::rules::{Given, guards, units_rule};
+use super::{say, show};
+use crate::clock::Clock;
+use crate::drive::forecast::{self, Planned, Terms};
+use crate::drive::what_if;
+use crate::engine::Rules;
+use crate::error::{Exit, Problem};
+use crate::limit::{Guard, Setting, keys_of};
+use crate::metrics::diagnose::Diagnosis;
+use crate::metrics::littles::Theory;
+use crate::model::{ModelSpec, Observed};
+use crate::progress::{Mode, Progress, Snapshot};
+use crate::report::forecast::{self as report, Api, Forecast, Said};
+use crate::results;
+use crate::source::{self, Batches, UnitsRule};
+use crate::units::show_span;
+
+pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
+    if args.show.html.is_some() || !args.show.hdr.is_empty() {
+        let what = "--html and --hdr are for the report on a run";
+        return Err(Problem::usage(what, "--report json has every figure"));
+    }
+    let clock = Clock::start();
+    let read = |path| Taken::new(path, "the jobs are read from it");
+    files::shown(&args.show, args.jobs.iter().map(read).collect())?;
+    let limits = args.limits.specs()?;
+    guards(args.waiting.guard, &limits)?;
+    let (api, observed, told) = asked_api(&args.api)?;
+    let setting = Setting {
+        guard: args.waiting.guard.map_or(Guard::Measured, Guard::Of),
+        epoch: Duration::ZERO,
+    };
+    let counted = units_rule(&args.units, limits.iter().chain(&api.limits));
+    let asked = Asked {
+        files: &args.jobs,
+        input: &args.input,
+        job: &args.job,
+        units: match counted {
+            UnitsRule::Ignored if args.api.price.is_some() => {
+                UnitsRule::Reserve(args.units.estimate)
+            }
+            counted => counted,
+        },
+        per: keys_of(&limits),
+    };
+    let input = asked.open(None)?;
+    let given = Given {
+        limits: &args.limits,
+        waiting: &args.waiting,
+        units: &args.units,
+        retry: &args.retry,
+    };
+    let seed = args.retry.seed.unwrap_or(0);
+    let terms = Terms {
+        rules: Rules {
+            order: args.api.order,
+            ..given.rules(limits, setting, seed)
+        },
+        api,
+        observed,
+        seed,
+    };
+    let names = input.spec.inputs.iter().map(source::Input::name).collect();
+    let planned = planned(args, clock, &terms, input)?;
+    let what_if = what_if::what_if(&terms, &planned.drawn, &planned.summary);
+    let setup = terms.rules.setup();
+    let theory = Theory::of(&setup, &planned.summary.stretch);
+    let told = Forecast {
+        diagnosis: Diagnosis::of(&planned.summary, &setup, &theory),
+        summary: planned.summary,
+        setup,
+        api: told,
+        inputs: names,
+        seed,
+        never_fit: planned.never_fit,
+        invalid: planned.invalid,
+        origins: planned.origins,
+        other_origins: planned.other_origins,
+        guard: planned.guard,
+        price: args.api.price.clone(),
+        what_if,
+    };
+    // Who reads it on a screen reads it now; elsewhere the same seed prints the same.
+    let now = io::stdout().is_terminal().then(|| clock.wall());
+    show::of_page(
+        &args.show,
+        |look| report::text(&told, now, look),
+        || report::json(&told),
+        |object| object,
+    )?;
+    Ok(if told.never_fit.count > 0 {
+        Exit::SomeFailed
+    } else {
+        Exit::AllOk
+    })
+}
+
+/// The API, the latencies that were measured of it, and both in words.
+fn asked_api(args: &ApiArgs) -> Result<(ModelSpec, Option<Observed>, Api), Problem> {
+    let said = Said::ByOption;
+    if let Some(path) = &args.latency_from {
+        let service = results::service(path)?;
+        let observed = Observed::of(&service.ok);
+        let quantile = |quantile| service.ok.quantile(quantile).unwrap_or_default();
+        let left_out = match service.left_out {
+            0 => String::new(),
+            tries => format!("; {tries} tries that were no `ok` answer are left out"),
+        };
+        let answers = format!(
+            "answers as the {} of {}: p50 {}, p99 {}{left_out}",
+            service.ok.count(),
+            path.display(),
+            show_span(quantile(0.5)),
+            show_span(quantile(0.99)),
+        );
+        return Ok((ModelSpec::default(), observed, Api { answers, said }));
+    }
+    let mut api = args.api.clone().unwrap_or_default();
+    api.latency = args.latency.unwrap_or(api.latency);
+    let said = match (&args.api, args.latency) {
+        (None, None) => Said::ByNobody,
+        (Some(_), _) | (_, Some(_)) => said,
+    };
+    let answers = format!("modelled: {api}");
+    Ok((api, None, Api { answers, said }))
+}
+
+/// So many steps are taken between two looks at the clock: each takes about a microsecond.
+const STEPS: u32 = 4096;
+
+/// Reads all lines and runs them. A terminal is told meanwhile how far it has come.
+fn planned(args: &PlanArgs, clock: Clock, terms: &Terms, input: Input) -> Result<Planned, Problem> {
+    let mut lines = Batches::spawn(input.source)?;
+    let shown = !args.quiet && io::stderr().is_terminal();
+    let mode = if shown { Mode::Auto } else { Mode::None };
+    let mut progress = Progress::new(mode, terms.rules.setup());
+    let mut steps = 0;
+    let planned = forecast::plan(terms, &mut lines, |_, engine| {
+        steps += 1;
+        if shown && steps >= STEPS {
+            steps = 0;
+            let (in_flight, waiting) = engine.load();
+            let snapshot = Snapshot {
+                counts: engine.counts(),
+                total: None,
+                in_flight: in_flight as u64,
+                waiting,
+                binds: engine.holds_back(),
+                until: None,
+                refused: 0,
+                left: None,
+            };
+            progress.update(clock.now(), &snapshot);
+        }
+    });
+    progress.finish();
+    for notice in lines.notices() {
+        if !args.quiet {
+            say(&notice);
+        }
+    }
+    match lines.problem() {
+        // Nothing was sent, wherever reading broke.
+        Some(problem) => Err(Problem {
+            exit: Exit::Usage,
+            ..problem
+        }),
+        None => Ok(planned),
+    }
+}

@@ -1,0 +1,218 @@
+//! A sample of the jobs of a run, drawn by its seed. Floor 5: drive.
+
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use http::Method;
+
+use crate::dice::mix;
+use crate::job::{Job, Keys, Origin, Place, Target, Units};
+use crate::retry::RetryUnsafe;
+
+/// The most jobs of a sample: a dozen runs of them take a second.
+const MOST: usize = 50_000;
+
+/// Draws jobs as they pass. Every job has the same chance, and the same seed draws the same ones, whatever the
+/// order in which they are offered.
+#[derive(Debug)]
+pub struct Sampler {
+    seed: u64,
+    most: usize,
+    offered: u64,
+    drawn: Vec<(u64, Sampled)>,
+    /// The lots of those that are drawn, and where each stands. The highest goes first.
+    lots: BinaryHeap<(u64, u32)>,
+}
+
+/// What decides when a job goes.
+#[derive(Debug, Clone)]
+struct Sampled {
+    origin: Origin,
+    keys: Keys,
+    units: Option<Units>,
+    /// Whether a try that may have been served can be made again without harm.
+    repeats: bool,
+}
+
+/// The jobs that were drawn, in the order of the input.
+#[derive(Debug, Clone)]
+pub struct Drawn {
+    jobs: Vec<(u64, Sampled)>,
+    of: u64,
+}
+
+impl Sampler {
+    /// Nothing drawn yet.
+    pub fn new(seed: u64) -> Self {
+        Self::of(seed, MOST)
+    }
+
+    fn of(seed: u64, most: usize) -> Self {
+        Self {
+            seed: mix(seed),
+            most,
+            offered: 0,
+            drawn: Vec::new(),
+            lots: BinaryHeap::new(),
+        }
+    }
+
+    /// The job at the position `seq` of the input passes.
+    pub fn offer(&mut self, seq: u64, job: &Job) {
+        self.offered += 1;
+        let lot = mix(self.seed ^ seq);
+        let place = if self.drawn.len() < self.most {
+            self.drawn.push((seq, Sampled::of(job)));
+            self.drawn.len() - 1
+        } else {
+            match self.lots.peek() {
+                Some(&(highest, place)) if lot < highest => {
+                    self.lots.pop();
+                    self.drawn[place as usize] = (seq, Sampled::of(job));
+                    place as usize
+                }
+                Some(_) | None => return,
+            }
+        };
+        let place = u32::try_from(place).expect("a sample is small");
+        self.lots.push((lot, place));
+    }
+
+    /// What was drawn.
+    pub fn close(mut self) -> Drawn {
+        self.drawn.sort_unstable_by_key(|(seq, _)| *seq);
+        Drawn {
+            jobs: self.drawn,
+            of: self.offered,
+        }
+    }
+}
+
+impl Sampled {
+    fn of(job: &Job) -> Self {
+        Self {
+            origin: job.origin.clone(),
+            keys: job.keys.clone(),
+            units: job.units,
+            repeats: RetryUnsafe::Idempotent.allows(job),
+        }
+    }
+
+    fn job(&self, place: Place, target: Arc<Target>) -> Job {
+        let method = if self.repeats {
+            Method::GET
+        } else {
+            Method::POST
+        };
+        Job {
+            method,
+            keys: self.keys.clone(),
+            units: self.units,
+            ..Job::get(place, target, self.origin.clone())
+        }
+    }
+}
+
+impl Drawn {
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        self.jobs.len() as u64
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    /// How many they were drawn from.
+    pub fn of(&self) -> u64 {
+        self.of
+    }
+
+    /// Whether some were left out.
+    pub fn is_part(&self) -> bool {
+        self.of > self.len()
+    }
+
+    /// The jobs, in order. They have the origin, keys and units of those of the input, and nothing else.
+    pub(super) fn jobs(&self) -> impl Iterator<Item = Job> + '_ {
+        let url = "http://sample/";
+        let target = Arc::new(Target {
+            written: url.into(),
+            url: url.parse().expect("it is a URL"),
+        });
+        let file: Arc<str> = "sample".into();
+        self.jobs.iter().map(move |(seq, job)| {
+            let place = Place {
+                file: file.clone(),
+                line: seq + 1,
+            };
+            job.job(place, target.clone())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::UnitsFrom;
+
+    fn drawn(seed: u64, most: usize, order: impl Iterator<Item = u64>) -> Drawn {
+        let mut sampler = Sampler::of(seed, most);
+        for seq in order {
+            let sampled = Sampled {
+                origin: Origin("http://h".into()),
+                keys: Keys::default(),
+                units: Some(Units {
+                    input: seq,
+                    output: 1,
+                    source: UnitsFrom::Job,
+                }),
+                repeats: !seq.is_multiple_of(3),
+            };
+            let place = Place {
+                file: "jobs".into(),
+                line: seq + 1,
+            };
+            let url = "http://h/";
+            let target = Arc::new(Target {
+                written: url.into(),
+                url: url.parse().unwrap(),
+            });
+            sampler.offer(seq, &sampled.job(place, target));
+        }
+        sampler.close()
+    }
+
+    fn inputs(drawn: &Drawn) -> Vec<u64> {
+        let jobs = drawn.jobs();
+        jobs.map(|job| job.units.unwrap().input).collect()
+    }
+
+    #[test]
+    fn few_jobs_are_all_drawn_as_they_are() {
+        let all = drawn(1, 100, 0..100);
+        assert_eq!((all.len(), all.of(), all.is_part()), (100, 100, false));
+        assert_eq!(inputs(&all), (0..100).collect::<Vec<_>>());
+        for (seq, job) in all.jobs().enumerate() {
+            let repeats = RetryUnsafe::Idempotent.allows(&job);
+            assert_eq!(repeats, !seq.is_multiple_of(3), "{seq}");
+            assert_eq!(job.place.line, seq as u64 + 1);
+        }
+    }
+
+    #[test]
+    fn a_sample_is_even_and_in_order_and_the_seed_decides_it() {
+        let sample = drawn(7, 1000, 0..50_000);
+        assert_eq!((sample.len(), sample.of()), (1000, 50_000));
+        let seqs = inputs(&sample);
+        assert!(seqs.is_sorted());
+        let first = seqs.iter().filter(|seq| **seq < 25_000).count();
+        assert!(
+            (440..=560).contains(&first),
+            "{first} of 500 in the first half"
+        );
+        assert_eq!(inputs(&drawn(7, 1000, (0..50_000).rev())), seqs);
+        assert_ne!(inputs(&drawn(8, 1000, 0..50_000)), seqs);
+    }
+}

@@ -1,0 +1,164 @@
+//! A plan for programs: one JSON object with stable keys. Floor 4: doors.
+
+use serde_json::{Value, json};
+
+use super::phases::phases;
+use super::{Cell, Forecast, Listed, Said, Sample, Unfit, WhatIf};
+use crate::job::BadLine;
+use crate::metrics::Owner;
+use crate::outcome::Spent;
+use crate::report::json::{counted, finite, since_start};
+use crate::report::proof;
+use crate::units::{Tick, millis};
+
+/// The plan as one object. Times are in milliseconds, rates per second; what is not known is `null`.
+pub fn json(plan: &Forecast) -> Value {
+    let (summary, counts) = (&plan.summary, &plan.summary.counts);
+    let shares = plan.diagnosis.shares.iter();
+    let shares = shares.map(
+        |share| json!({ "owner": share.name, "ms": millis(share.span), "percent": share.percent }),
+    );
+    let origins = plan.origins.iter();
+    let origins =
+        origins.map(|(origin, sends)| json!({ "origin": origin.to_string(), "jobs": sends }));
+    let limits = plan.setup.limits.iter().map(|spec| {
+        json!({
+            "name": *spec.name,
+            "spec": spec.to_string(),
+            "per_s": finite(spec.rate.per_second()),
+        })
+    });
+    json!({
+        "counts": {
+            "read": counts.read,
+            "ok": counts.ok,
+            "failed": counts.failed,
+            "invalid": counts.invalid,
+            "skipped": counts.skipped,
+            "cancelled": counts.cancelled,
+        },
+        "elapsed_ms": millis(summary.elapsed),
+        "verdict": plan.diagnosis.verdict,
+        "binding": plan.diagnosis.binding.map(|owner| plan.setup.name_of(owner)),
+        "findings": plan.diagnosis.findings,
+        "held_back": shares.collect::<Vec<_>>(),
+        "timeline": timeline(plan),
+        "peak_in_flight": summary.peak_in_flight,
+        "least_concurrency": plan.what_if.as_ref().and_then(|what_if| what_if.least).map(|least| json!({
+            "slots": least.slots,
+            "elapsed_ms": millis(least.takes),
+            "one_less_ms": least.one_less.map(millis),
+        })),
+        "tries": summary.tries,
+        "retries": summary.retries,
+        "pauses": summary.pauses,
+        "statuses": counted(&summary.statuses),
+        "failures": counted(&summary.failures),
+        "never_fit": never_fit(plan),
+        "invalid": invalid(&plan.invalid),
+        "tokens": tokens(plan),
+        "worst_minute": proof::minute(&summary.proof, &since_start),
+        "cost": plan.price.as_ref().map(|price| {
+            let (used, reserved) = price.of(summary.units);
+            json!({ "price": price.written, "used": used, "reserved": reserved })
+        }),
+        "origins": origins.collect::<Vec<_>>(),
+        "other_origins_jobs": plan.other_origins,
+        "what_if": plan.what_if.as_ref().map(what_if),
+        "slots": plan.setup.slots,
+        "per_host": plan.setup.per_host,
+        "limits": limits.collect::<Vec<_>>(),
+        "guard_ms": plan.guard.map(millis),
+        "api": plan.api.answers,
+        "api_by": match plan.api.said {
+            Said::ByOption => "option",
+            Said::ByNobody => "default",
+        },
+        "inputs": plan.inputs,
+        "seed": plan.seed,
+    })
+}
+
+fn timeline(plan: &Forecast) -> Vec<Value> {
+    let end = Tick::ZERO.after(plan.summary.elapsed);
+    let phases = phases(&plan.summary.timeline, end);
+    let since = |at: Tick| millis(at.since(Tick::ZERO));
+    let each = phases.into_iter().map(|phase| {
+        json!({
+            "from_ms": since(phase.from),
+            "to_ms": since(phase.to),
+            "owner": plan.setup.name_of(phase.owner),
+            "percent": phase.percent,
+            "sent_per_s": finite(phase.rate),
+            "in_flight": finite(phase.in_flight),
+        })
+    });
+    each.collect()
+}
+
+fn never_fit(plan: &Forecast) -> Value {
+    let first = plan.never_fit.first.iter().map(|job: &Unfit| {
+        let owner = job.limit.map_or(Owner::Slot, Owner::Limit);
+        json!({
+            "file": *job.place.file,
+            "line": job.place.line,
+            "id": job.id,
+            "limit": plan.setup.name_of(owner),
+            "costs": job.asks,
+            "holds": job.holds,
+        })
+    });
+    json!({ "count": plan.never_fit.count, "first": first.collect::<Vec<_>>() })
+}
+
+fn invalid(listed: &Listed<BadLine>) -> Value {
+    let first = listed.first.iter().map(|bad| {
+        json!({
+            "file": *bad.place.file,
+            "line": bad.place.line,
+            "column": bad.column,
+            "what": bad.what,
+            "mend": bad.mend,
+        })
+    });
+    json!({ "count": listed.count, "first": first.collect::<Vec<_>>() })
+}
+
+/// What tries reserve and use; null where nothing counts units.
+fn tokens(plan: &Forecast) -> Option<Value> {
+    let units = plan.summary.units;
+    let told = |spent: Spent| json!({ "reserved": spent.reserved, "used": spent.used });
+    (units.total != Spent::default()).then(|| {
+        json!({
+            "reserved": units.total.reserved,
+            "used": units.total.used,
+            "input": told(units.input),
+            "output": told(units.output),
+        })
+    })
+}
+
+fn what_if(what_if: &WhatIf) -> Value {
+    let told = |cell: Option<Cell>| {
+        cell.map(|cell| {
+            json!({
+                "elapsed_ms": millis(cell.takes),
+                "jobs": cell.done,
+                "failed": cell.failed,
+            })
+        })
+    };
+    let rows = what_if.rows.iter().map(|row| {
+        json!({
+            "bound": row.name,
+            "halved": told(row.halved),
+            "doubled": told(row.doubled),
+            "none": told(row.none),
+        })
+    });
+    let sample = match what_if.sample {
+        Sample::All => None,
+        Sample::Drawn { jobs, as_is } => Some(json!({ "jobs": jobs, "as_is_ms": millis(as_is) })),
+    };
+    json!({ "sample": sample, "rows": rows.collect::<Vec<_>>() })
+}

@@ -1,0 +1,349 @@
+//! A plan for people: at most 100 columns. Floor 4: doors.
+
+use std::fmt::Write as _;
+use std::time::{Duration, SystemTime};
+
+use super::phases::phases;
+use super::{Cell, Forecast, Said, Sample, Unfit, WhatIf};
+use crate::limit::{Kind, Leaves, Spec};
+use crate::metrics::Owner;
+use crate::outcome::{FailureKind, Spent};
+use crate::report::grid::{Column, Grid, Side};
+use crate::report::page::{Look, Page, Tone};
+use crate::report::text::joined;
+use crate::report::{limits, proof};
+use crate::terminal::Columns;
+use crate::units::{Tick, show_span, three_digits};
+
+/// The most jobs, lines and origins of a list.
+const FEW: usize = 5;
+
+/// As many more or fewer that fail, in per cent of the jobs, are worth a word.
+const WORTH_SAYING: u64 = 1;
+
+/// The whole plan, each line ended. `now` is the time of the wall clock, for who could start at once.
+pub fn text(plan: &Forecast, now: Option<SystemTime>, look: Look) -> String {
+    let mut page = Page::new(look);
+    page.terms(plan, look.columns);
+    page.gap();
+    page.outcome(plan, now);
+    page.gap();
+    page.phases(plan);
+    page.gap();
+    page.load(plan);
+    if let Some(what_if) = &plan.what_if {
+        page.gap();
+        page.what_if(plan, what_if);
+    }
+    page.into_text()
+}
+
+impl Page {
+    fn terms(&mut self, plan: &Forecast, columns: Columns) {
+        let text = "the run in virtual time; nothing is sent";
+        self.section("PLAN", text, Tone::Calm);
+        let bounds = limits::in_force(&plan.setup, Duration::ZERO);
+        let bounds = limits::listed("LIMITS", &bounds, columns);
+        self.lines("LIMITS", bounds.lines().map(str::to_owned));
+        if let Some(text) = guard(plan) {
+            self.section("GUARD", &text, Tone::Calm);
+        }
+        let text = match plan.api.said {
+            Said::ByOption => plan.api.answers.clone(),
+            Said::ByNobody => format!(
+                "{}, a guess; --latency 2s, --latency-from RESULTS or --api SPEC says it",
+                plan.api.answers
+            ),
+        };
+        self.section("API", &text, Tone::Calm);
+    }
+
+    fn outcome(&mut self, plan: &Forecast, now: Option<SystemTime>) {
+        let (summary, counts) = (&plan.summary, &plan.summary.counts);
+        let at = now.and_then(|now| now.checked_add(summary.elapsed));
+        let at = at.map(|at| {
+            let at = humantime::format_rfc3339_seconds(at);
+            format!("; if started now, at {at}")
+        });
+        let finish = format!("in {}{}", lasting(summary.elapsed), at.unwrap_or_default());
+        self.section("FINISH", &finish, Tone::Calm);
+        self.section("VERDICT", &plan.diagnosis.verdict, Tone::Calm);
+        let jobs = format!(
+            "read {} = ok {} + failed {} + invalid {} + skipped {} + cancelled {}",
+            counts.read, counts.ok, counts.failed, counts.invalid, counts.skipped, counts.cancelled
+        );
+        self.section("JOBS", &jobs, Tone::Calm);
+        let mut kinds = summary.failures.clone();
+        kinds.remove(&FailureKind::Invalid);
+        if !kinds.is_empty() {
+            let text = format!("failed: {}", joined(&kinds, ", "));
+            self.section("", &text, Tone::Alarm);
+        }
+        let unfit = plan.never_fit.first.iter().map(|job| never_fits(plan, job));
+        self.list("NEVER FIT", plan.never_fit.count, "job", unfit);
+        let invalid = plan.invalid.first.iter().map(ToString::to_string);
+        self.list("INVALID", plan.invalid.count, "line", invalid);
+        for finding in &plan.diagnosis.findings {
+            self.section("NOTE", finding, Tone::Calm);
+        }
+    }
+
+    /// How many there are, and what is wrong with the first few.
+    fn list(&mut self, heading: &str, count: u64, one: &str, first: impl Iterator<Item = String>) {
+        if count == 0 {
+            return;
+        }
+        let plural = if count == 1 { "" } else { "s" };
+        let shown = count.min(FEW as u64);
+        let which = if shown < count {
+            format!(", the first {shown}")
+        } else {
+            String::new()
+        };
+        let text = format!("{count} {one}{plural}{which}:");
+        self.section(heading, &text, Tone::Alarm);
+        for text in first.take(FEW) {
+            for line in text.lines() {
+                self.section("", line, Tone::Alarm);
+            }
+        }
+    }
+
+    fn phases(&mut self, plan: &Forecast) {
+        let dash = self.glyphs().dash();
+        let end = Tick::ZERO.after(plan.summary.elapsed);
+        let rows = phases(&plan.summary.timeline, end)
+            .into_iter()
+            .map(|phase| {
+                let since = |at: Tick| lasting(at.since(Tick::ZERO));
+                let owner = match phase.owner {
+                    Owner::Nothing => "nobody waits".to_owned(),
+                    owner => plan.setup.name_of(owner),
+                };
+                let cells = vec![
+                    owner,
+                    format!("{} %", phase.percent),
+                    often(phase.rate),
+                    three_digits(phase.in_flight),
+                ];
+                (
+                    format!("{} to {}", since(phase.from), since(phase.to)),
+                    Some(cells),
+                )
+            });
+        let column = |head, words, side| Column {
+            head: ["", head],
+            words,
+            side,
+        };
+        let grid = Grid {
+            columns: vec![
+                column("held by", ["held by ", ""], Side::Left),
+                column("share", ["", ""], Side::Right),
+                column("sent", ["sent ", ""], Side::Right),
+                column("in flight", ["in flight ", ""], Side::Right),
+            ],
+            rows: rows.collect(),
+            none: dash,
+        };
+        self.grid("WHEN", &grid);
+    }
+
+    /// A table, unless it is empty.
+    fn grid(&mut self, title: &str, grid: &Grid) {
+        if grid.rows.is_empty() {
+            let dash = self.glyphs().dash();
+            self.section(title, dash, Tone::Calm);
+            return;
+        }
+        let lines = grid.lines(title, self.columns(), self.glyphs().cut());
+        let some = lines.into_iter().skip_while(|line| line.is_empty());
+        self.lines(title, some);
+    }
+
+    fn load(&mut self, plan: &Forecast) {
+        let summary = &plan.summary;
+        let of = plan.setup.slots.map(|slots| format!(", of {slots}"));
+        let mut peak = format!(
+            "at most {} at once{}",
+            summary.peak_in_flight,
+            of.unwrap_or_default()
+        );
+        if let Some(least) = plan.what_if.as_ref().and_then(|what_if| what_if.least) {
+            let _ = write!(
+                peak,
+                "; --concurrency {} is the least that takes no longer: tried, {}",
+                least.slots,
+                lasting(least.takes)
+            );
+            if let Some(span) = least.one_less {
+                let _ = write!(peak, "; {} takes {}", least.slots - 1, lasting(span));
+            }
+        }
+        self.section("IN FLIGHT", &peak, Tone::Calm);
+        let pauses = summary.pauses.unwrap_or(0);
+        let tries = format!(
+            "{}, retries {}, pauses asked {pauses}",
+            summary.tries, summary.retries
+        );
+        self.section("TRIES", &tries, Tone::Calm);
+        let statuses = joined(&summary.statuses, "   ");
+        let dash = self.glyphs().dash();
+        let statuses = if statuses.is_empty() { dash } else { &statuses };
+        self.section("STATUSES", statuses, Tone::Calm);
+        self.units(plan);
+        if plan.origins.len() > 1 {
+            let each = plan.origins.iter().take(FEW);
+            let mut each: Vec<String> = each
+                .map(|(origin, sends)| format!("{origin} {sends}"))
+                .collect();
+            let others = plan.origins.iter().skip(FEW).map(|(_, sends)| sends);
+            let others = others.sum::<u64>() + plan.other_origins;
+            if others > 0 {
+                each.push(format!("others {others}"));
+            }
+            self.section("ORIGINS", &each.join(", "), Tone::Calm);
+        }
+        let text = format!("seed {}, input {}", plan.seed, plan.inputs.join(" "));
+        self.section("RUN", &text, Tone::Calm);
+    }
+
+    fn units(&mut self, plan: &Forecast) {
+        let summary = &plan.summary;
+        let units = summary.units;
+        if units.total == Spent::default() {
+            return;
+        }
+        let Spent { reserved, used } = units.total;
+        self.section(
+            "TOKENS",
+            &format!("reserved {reserved}, used {used}"),
+            Tone::Calm,
+        );
+        if let Some(minute) = &summary.proof.minute {
+            self.section("MINUTE", &proof::minute_text(minute), Tone::Calm);
+        }
+        if let Some(price) = &plan.price {
+            let (used, reserved) = price.of(units);
+            let most = if reserved > used {
+                format!(", if all is used that is reserved {}", money(reserved))
+            } else {
+                String::new()
+            };
+            let text = format!("{}{most} (at {})", money(used), price.written);
+            self.section("COST", &text, Tone::Calm);
+        }
+    }
+
+    fn what_if(&mut self, plan: &Forecast, what_if: &WhatIf) {
+        let dash = self.glyphs().dash();
+        let as_is = lasting(plan.summary.elapsed);
+        let rows = what_if.rows.iter().map(|bound| {
+            let cell = |cell: Option<Cell>| cell.map_or(dash.to_owned(), |it| shown(plan, it));
+            let cells = vec![
+                cell(bound.halved),
+                as_is.clone(),
+                cell(bound.doubled),
+                cell(bound.none),
+            ];
+            (bound.name.clone(), Some(cells))
+        });
+        let column = |head, words| Column {
+            head: ["", head],
+            words,
+            side: Side::Right,
+        };
+        let grid = Grid {
+            columns: vec![
+                column("halved", ["halved ", ""]),
+                column("as it is", ["as it is ", ""]),
+                column("doubled", ["doubled ", ""]),
+                column("none", ["none ", ""]),
+            ],
+            rows: rows.collect(),
+            none: dash,
+        };
+        self.grid("WHAT IF", &grid);
+        if let Sample::Drawn { jobs, as_is } = what_if.sample {
+            let counts = &plan.summary.counts;
+            let text = format!(
+                "from a sample of {jobs} of {} jobs, scaled to all; as it is, it says {}",
+                counts.read - counts.invalid,
+                lasting(as_is)
+            );
+            self.section("", &text, Tone::Calm);
+        }
+    }
+}
+
+/// The time, and which share of the jobs fails if that is another than as it is.
+fn shown(plan: &Forecast, cell: Cell) -> String {
+    let counts = &plan.summary.counts;
+    let percent = |failed: u64, done: u64| (failed * 100).checked_div(done).unwrap_or(0);
+    let failed = percent(cell.failed, cell.done);
+    let as_is = percent(counts.failed, counts.done() - counts.invalid);
+    if failed.abs_diff(as_is) < WORTH_SAYING {
+        lasting(cell.takes)
+    } else {
+        format!("{}, {failed}% fail", lasting(cell.takes))
+    }
+}
+
+/// A time in at most two units, within the 584 years that a run is counted in.
+fn lasting(span: Duration) -> String {
+    if span >= Duration::from_nanos(u64::MAX) {
+        return "over 584 years".to_owned();
+    }
+    let whole = show_span(span);
+    let units: Vec<&str> = whole.split(' ').take(2).collect();
+    units.join(" ")
+}
+
+/// A rate per second, or per a longer time if it is low.
+fn often(rate: f64) -> String {
+    let units = [(1.0, "s"), (60.0, "m"), (3600.0, "h"), (86_400.0, "d")];
+    let unit = units.iter().find(|(seconds, _)| rate * seconds >= 0.1);
+    match unit {
+        Some((seconds, unit)) => format!("{}/{unit}", three_digits(rate * seconds)),
+        None => "0/s".to_owned(),
+    }
+}
+
+/// An amount of money, of whatever currency: two decimals, or three digits if that is nothing.
+fn money(amount: f64) -> String {
+    if amount >= 1.0 || amount == 0.0 {
+        return format!("{amount:.2}");
+    }
+    let digits = |decimals: &usize| {
+        let text = format!("{amount:.decimals$}");
+        text.trim_start_matches(['0', '.']).len() >= 3
+    };
+    let decimals = (2..=12_usize).find(digits).unwrap_or(12);
+    format!("{amount:.decimals$}")
+}
+
+/// How long windows are kept beyond their period: the part of a plan that depends on the jitter of the API.
+fn guard(plan: &Forecast) -> Option<String> {
+    let own = |limit: &&Spec| {
+        limit.kind == Kind::Window && limit.leaves == Leaves::Send && limit.guard.is_none()
+    };
+    let window = plan.setup.limits.iter().find(own)?;
+    let kept = plan.guard?.min(window.rate.period / 100);
+    Some(format!(
+        "windows are kept {} longer, the guard that a run would measure (--guard 0 is none)",
+        show_span(kept)
+    ))
+}
+
+fn never_fits(plan: &Forecast, job: &Unfit) -> String {
+    let id = job.id.as_ref().map(|id| format!(" {id:?}"));
+    let owner = job.limit.map_or(Owner::Slot, Owner::Limit);
+    format!(
+        "{}{}: costs {}, {} never holds more than {}",
+        job.place,
+        id.unwrap_or_default(),
+        job.asks,
+        plan.setup.name_of(owner),
+        job.holds
+    )
+}
