@@ -176,6 +176,7 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'The report as one page with charts, which needs no other file and no network')
             [CompletionResult]::new('--hdr', '--hdr', [CompletionResultType]::ParameterName, 'Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never')
+            [CompletionResult]::new('--fail-if', '--fail-if', [CompletionResultType]::ParameterName, 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `failed>1%`, `429>0`, `rate<9.5/s`')
             [CompletionResult]::new('--qps', '--qps', [CompletionResultType]::ParameterName, 'Requests per time, a token bucket')
             [CompletionResult]::new('--rate', '--rate', [CompletionResultType]::ParameterName, 'Requests per time, a token bucket')
             [CompletionResult]::new('--rpm', '--rpm', [CompletionResultType]::ParameterName, 'Requests per minute, a token bucket; with --qps both hold')

@@ -366,7 +366,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__report)
-            opts="-X -c -h --report --report-file --html --hdr --color --ascii --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --failed-jobs --base-url --method --data --format --concurrency --help"
+            opts="-X -c -h --report --report-file --html --hdr --color --ascii --fail-if --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --failed-jobs --base-url --method --data --format --concurrency --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -390,6 +390,13 @@ _shaper() {
                     ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --fail-if)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
                 --qps)

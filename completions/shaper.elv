@@ -169,6 +169,7 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --html 'The report as one page with charts, which needs no other file and no network'
             cand --hdr 'Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable'
             cand --color 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never'
+            cand --fail-if 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `failed>1%`, `429>0`, `rate<9.5/s`'
             cand --qps 'Requests per time, a token bucket'
             cand --rate 'Requests per time, a token bucket'
             cand --rpm 'Requests per minute, a token bucket; with --qps both hold'

@@ -202,6 +202,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand report" -l hdr -d 'Latenci
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f

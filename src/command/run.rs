@@ -133,9 +133,10 @@ pub(super) fn run(
         arrivals: args.waiting.arrivals,
         refund: args.units.refund,
         end: Standing::Over(end.clone()),
-        fail_if: args.conditions.fail_if.clone(),
     };
-    close(args, kept, &Report::new(summary, setup, facts), &end)
+    let report = Report::new(summary, setup, facts);
+    let report = report.judged(&args.conditions.fail_if);
+    close(args, kept, &report, &end)
 }
 
 /// Tells what became of a run that is over, beside its results and to the user.

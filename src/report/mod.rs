@@ -31,7 +31,7 @@ pub use sources::{Source, Sources};
 
 use crate::engine::{Arrivals, End, Refund};
 use crate::limit::{Leaves, Spec};
-use crate::metrics::condition::{Condition, Judged};
+use crate::metrics::condition::{Condition, Judged, Known};
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::{Ceiling, Setup, Theory};
 use crate::metrics::{Owner, Part, Summary, waited};
@@ -47,7 +47,7 @@ pub struct Report {
     pub theory: Theory,
     /// Whose wait it was.
     pub diagnosis: Diagnosis,
-    /// The conditions under which it counts as failed, those of `fail_if` in their order.
+    /// The conditions under which it counts as failed, in the order of the command line.
     pub conditions: Vec<Judged>,
     /// What the figures do not hold.
     pub facts: Facts,
@@ -70,8 +70,6 @@ pub struct Facts {
     pub refund: Refund,
     /// Whether the run is over, and why.
     pub end: Standing,
-    /// When it counts as failed.
-    pub fail_if: Vec<Condition>,
 }
 
 /// How a run stands.
@@ -92,18 +90,29 @@ impl Report {
     pub fn new(summary: Summary, setup: Setup, facts: Facts) -> Self {
         let theory = Theory::of(&setup, &summary.stretch);
         let diagnosis = Diagnosis::of(&summary, &setup, &theory);
-        let conditions = facts.fail_if.iter();
-        let conditions = conditions.map(|condition| condition.judge(&summary, &theory));
-        let conditions = conditions.collect();
         Self {
             summary,
             setup,
             theory,
             diagnosis,
-            conditions,
+            conditions: Vec::new(),
             facts,
             sources: None,
         }
+    }
+
+    /// The same, judged by the conditions under which it counts as failed.
+    #[must_use]
+    pub fn judged(self, fail_if: &[Condition]) -> Self {
+        let counts = &self.summary.counts;
+        let known = Known {
+            summary: &self.summary,
+            theory: &self.theory,
+            cancelled: self.is_over().then_some(counts.cancelled),
+        };
+        let conditions = fail_if.iter().map(|condition| condition.judge(known));
+        let conditions = conditions.collect();
+        Self { conditions, ..self }
     }
 
     /// The same, read from these results.

@@ -51,7 +51,6 @@ pub(super) fn facts() -> Facts {
         arrivals: Arrivals::Closed,
         refund: Refund::Unused,
         end: Standing::Over(End::Finished),
-        fail_if: Vec::new(),
     }
 }
 

@@ -619,19 +619,18 @@ mod tests {
             "results cannot be written: No space left on device (os error 28) ".repeat(2),
             "make room, and run again",
         )));
-        facts.fail_if = [
+        let conditions = [
             "p99.9>500ms",
             "due_p99.9>2h",
             "failed>12.5%",
             "cancelled<1M",
             "5xx>9%",
         ]
-        .map(|condition| condition.parse().unwrap())
-        .to_vec();
+        .map(|condition| condition.parse().unwrap());
         let many = ["5/s window", "1M/s fixed"].map(|limit| limit.parse().unwrap());
         setup.limits.extend(many);
         summary.proof = samples::proven(&setup.limits);
-        let text = shown(&Report::new(summary, setup, facts));
+        let text = shown(&Report::new(summary, setup, facts).judged(&conditions));
         assert_holds(
             &text,
             &[

@@ -1,9 +1,10 @@
-//! `--fail-if`: the figures at the end decide whether a run counts as failed.
+//! `--fail-if`: the figures decide whether a run counts as failed, when it ends and when it is reported again.
 
 use rustix::process::Signal;
+use serde_json::Value;
 
 use crate::support::CLOSED;
-use crate::support::program::{OUT, Shaper};
+use crate::support::program::{OUT, Output, Shaper};
 use crate::support::server::{Gate, Server, Step};
 
 /// Ten jobs, of which the first two fail.
@@ -121,4 +122,30 @@ fn lost_results_and_signals_weigh_more_than_a_condition() {
     running.until_it_says("2 in flight");
     gate.open();
     running.wait().exits(130).says("failed: 404 = 2 > 0");
+}
+
+#[test]
+fn results_are_judged_again_as_their_run_was_and_what_they_do_not_tell_is_never_good() {
+    let server = two_of_ten_fail();
+    let done = ten(&server, &[]).output();
+    done.exits(1);
+    let again = |run: Output, condition: &str| {
+        run.again()
+            .args(["report", OUT, "--report", "json", "--fail-if", condition])
+            .output()
+    };
+    let kept = again(done, "p99>1h");
+    kept.exits(0).never_says("failed: ");
+    let broken = again(kept, "failed>10%");
+    broken
+        .exits(5)
+        .says("failed: failed = 20 % > 10 % (2 of 10)");
+    let told: Value = serde_json::from_slice(&broken.stdout).expect("one report");
+    assert_eq!(told["conditions"][0]["true"], true, "{told}");
+    let whole = again(broken, "cancelled>0");
+    whole.exits(0);
+    std::fs::remove_file(whole.path("out.jsonl.run")).expect("it was written");
+    again(whole, "cancelled>0")
+        .exits(5)
+        .says("failed: cancelled > 0 cannot be told: nothing tells what was read");
 }

@@ -99,7 +99,6 @@ pub(crate) fn recorded_at(
         arrivals: rules.arrivals,
         refund: rules.refund,
         end: Standing::Over(end),
-        fail_if: Vec::new(),
     };
     let report = Report::new(summary, setup, facts);
     let started_us = started * 1_000_000;

@@ -7,7 +7,7 @@ use http::Method;
 use url::Url;
 
 use super::super::values::{base_url, one_of};
-use super::{LimitArgs, ShowArgs};
+use super::{FailIfArgs, LimitArgs, ShowArgs};
 use crate::source::Format;
 
 /// `shaper report`.
@@ -31,7 +31,7 @@ Examples:
 
 Exit codes: 0 the report is written, or all failed jobs are copied; 1 some cannot be copied: they
 came from stdin or a pipe, or are in another format; 2 results, FILE.run or job files unreadable or
-changed; 3 not written, 141 stdout closed."
+changed; 3 not written; 5 a --fail-if is true; 141 stdout closed."
 )]
 pub(in crate::command) struct ReportArgs {
     /// Files of results; `-` is stdin
@@ -40,13 +40,16 @@ pub(in crate::command) struct ReportArgs {
     /// How the report looks.
     #[command(flatten)]
     pub(in crate::command) show: ShowArgs,
+    /// When the run counts as failed.
+    #[command(flatten)]
+    pub(in crate::command) conditions: FailIfArgs,
     /// In place of those of FILE.run.
     #[command(flatten)]
     pub(in crate::command) limits: LimitArgs,
     /// Copy the lines of failed jobs to stdout, byte for byte; needs FILE.run
     #[arg(
         long,
-        conflicts_with_all = ["ShowArgs", "LimitArgs"],
+        conflicts_with_all = ["ShowArgs", "FailIfArgs", "LimitArgs"],
         help_heading = "Failed jobs, in place of a report"
     )]
     pub(in crate::command) failed_jobs: bool,

@@ -342,7 +342,6 @@ fn facts(files: &[FileOf]) -> Facts {
         arrivals: arrivals.unwrap_or_default(),
         refund: refund.unwrap_or_default(),
         end: standing(files),
-        fail_if: Vec::new(),
     }
 }
 

@@ -13,6 +13,12 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Problem> {
         return failed::copy(args);
     }
     let report = gather::report(&args.results, &args.limits)?;
+    let report = report.judged(&args.conditions.fail_if);
     show::again(&args.show, &report)?;
-    Ok(Exit::AllOk)
+    show::true_conditions(&report);
+    Ok(if report.conditions.iter().any(|judged| judged.is_true) {
+        Exit::ConditionTrue
+    } else {
+        Exit::AllOk
+    })
 }

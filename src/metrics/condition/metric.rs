@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use super::Known;
 use super::bound::{Figure, Unit};
-use crate::metrics::littles::Theory;
-use crate::metrics::{Latencies, Summary};
+use crate::metrics::Latencies;
 use crate::units::decimal;
 
 /// A figure of a run.
@@ -236,7 +236,8 @@ impl Metric {
     }
 
     /// Its value in a run, or why there is none.
-    pub(super) fn of(&self, summary: &Summary, theory: &Theory) -> Result<Figure, &'static str> {
+    pub(super) fn of(&self, run: Known<'_>) -> Result<Figure, &'static str> {
+        let summary = run.summary;
         match self {
             Self::Latency(book, measure) => {
                 let latencies = match book {
@@ -245,7 +246,7 @@ impl Metric {
                 };
                 measure.of(latencies).ok_or("no job was ok")
             }
-            Self::Named(named) => named.of(summary, theory),
+            Self::Named(named) => named.of(run),
             Self::Statuses(statuses) => Ok(Figure::Count {
                 count: statuses.among(&summary.statuses),
                 of: Some(summary.statuses.values().sum()),
@@ -255,7 +256,12 @@ impl Metric {
 }
 
 impl Named {
-    fn of(self, summary: &Summary, theory: &Theory) -> Result<Figure, &'static str> {
+    fn of(self, run: Known<'_>) -> Result<Figure, &'static str> {
+        let Known {
+            summary,
+            theory,
+            cancelled,
+        } = run;
         let counts = &summary.counts;
         let of_results = |count| Figure::Count {
             count,
@@ -270,7 +276,7 @@ impl Named {
             Self::Invalid => of_results(counts.invalid),
             Self::Skipped => of_results(counts.skipped),
             Self::Cancelled => Figure::Count {
-                count: counts.cancelled,
+                count: cancelled.ok_or("nothing tells what was read")?,
                 of: Some(counts.read),
             },
             Self::Late => Figure::Count {

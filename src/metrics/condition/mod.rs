@@ -94,9 +94,20 @@ impl FromStr for Condition {
     }
 }
 
+/// A run that is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// Its figures.
+    pub summary: &'a Summary,
+    /// What theory says beside them.
+    pub theory: &'a Theory,
+    /// Lines that were read and have no result; `None` if nothing tells.
+    pub cancelled: Option<u64>,
+}
+
 impl Condition {
     /// Whether it is true of a run.
-    pub fn judge(&self, summary: &Summary, theory: &Theory) -> Judged {
+    pub fn judge(&self, run: Known<'_>) -> Judged {
         let Self {
             written,
             name,
@@ -104,7 +115,7 @@ impl Condition {
             op,
             bound,
         } = self;
-        let (value, is_true, told) = match metric.of(summary, theory) {
+        let (value, is_true, told) = match metric.of(run) {
             Ok(figure) => (
                 Some(bound.number(figure)),
                 bound.holds(*op, figure),
@@ -181,7 +192,11 @@ mod tests {
         };
         let theory = Theory::of(&setup, &summary.stretch);
         let condition: Condition = text.parse().unwrap_or_else(|why| panic!("{text}: {why}"));
-        condition.judge(summary, &theory)
+        condition.judge(Known {
+            summary,
+            theory: &theory,
+            cancelled: Some(summary.counts.cancelled),
+        })
     }
 
     #[test]
