@@ -17,12 +17,17 @@ pub(super) fn section(run: &Run<'_>) -> String {
     let mut out = String::from("<h2>Limits</h2>");
     let setup = &report.setup;
     if setup.limits.is_empty() {
-        let slots = setup
-            .slots
-            .map_or("no limit of slots either".to_owned(), |slots| {
-                format!("{slots} slots are the only limit")
-            });
-        return out + &nothing(&format!("no rate limit was set; {slots}."));
+        let slots = match setup.slots {
+            None => "no limit of slots either".to_owned(),
+            Some(1) => "1 slot is the only limit".to_owned(),
+            Some(slots) => format!("{slots} slots are the only limit"),
+        };
+        let is = if report.sources.is_some() {
+            "is known"
+        } else {
+            "was set"
+        };
+        return out + &nothing(&format!("no rate limit {is}; {slots}."));
     }
     out.push_str(
         "<p class=\"lead\">The proof looks at every window that a limit promises something of, from the recorded moments, apart \

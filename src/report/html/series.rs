@@ -25,7 +25,7 @@ pub(super) struct Series {
     pub(super) start: f64,
     /// The width of a bin, in seconds.
     pub(super) width: f64,
-    /// When the last bin ends, which may be a short one.
+    /// When the last bin ends: it is longer or shorter than the others.
     pub(super) end: f64,
     pub(super) bins: Vec<Bin>,
 }
@@ -47,7 +47,7 @@ impl Series {
         let timeline = &summary.timeline;
         let cells = timeline.cells();
         let together = together(summary, cells.len() as u64, timeline.width());
-        let chunks = cells.chunks(usize::try_from(together).unwrap_or(usize::MAX));
+        let chunks = chunks(cells, usize::try_from(together).unwrap_or(usize::MAX));
         let width = timeline.width().as_secs_f64();
         let mean = |cells: &[Cell]| Bin::of(cells, width, |cell| timeline.in_flight(cell));
         let start = since(timeline.from(), zero(summary));
@@ -55,7 +55,7 @@ impl Series {
             start,
             width: width * float(together),
             end: start + width * float(cells.len() as u64),
-            bins: chunks.map(mean).collect(),
+            bins: chunks.into_iter().map(mean).collect(),
         }
     }
 
@@ -97,6 +97,17 @@ impl Bin {
             owners,
         }
     }
+}
+
+/// So many cells in each bin. What is left over is too short for a rate of its own if it is under half a bin: then it
+/// belongs to the bin before.
+fn chunks(cells: &[Cell], together: usize) -> Vec<&[Cell]> {
+    let over = cells.len() % together;
+    let alone = over * 2 >= together || cells.len() < together;
+    let whole = cells.len() - if alone { 0 } else { over + together };
+    let mut chunks: Vec<&[Cell]> = cells[..whole].chunks(together).collect();
+    chunks.extend((!alone).then(|| &cells[whole..]));
+    chunks
 }
 
 /// What charts call zero: the start of the cell of the first send.
@@ -179,6 +190,18 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn what_is_left_over_is_a_bin_only_if_it_is_half_of_one() {
+        let cells = vec![Cell::default(); 25];
+        let lengths = |together| -> Vec<usize> {
+            chunks(&cells, together).iter().map(|it| it.len()).collect()
+        };
+        assert_eq!(lengths(10), [10, 10, 5]);
+        assert_eq!(lengths(11), [11, 14]);
+        assert_eq!(lengths(5), [5, 5, 5, 5, 5]);
+        assert_eq!((lengths(25), lengths(40)), (vec![25], vec![25]));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Run;
 use super::markup::{Name, Table};
 use super::series::float;
-use super::top::rate;
+use super::top::{DASH, rate};
 use crate::units::show_span;
 
 /// Rows of a table of counts that are shown at once.
@@ -86,7 +86,14 @@ fn facts(run: &Run<'_>) -> String {
         rows.push(("read again from", lines.join("<br>")));
     }
     rows.extend([
-        ("input", inputs.join("<br>")),
+        (
+            "input",
+            if inputs.is_empty() {
+                DASH.to_owned()
+            } else {
+                inputs.join("<br>")
+            },
+        ),
         ("ended", run.figure("/ended").replace('_', " ")),
         (
             "tries",
