@@ -28,6 +28,7 @@ complete -c shaper -n "__fish_shaper_needs_command" -s h -l help -d 'Print help;
 complete -c shaper -n "__fish_shaper_needs_command" -s V -l version -d 'Print version'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "run" -d 'Do the jobs under the limits, write one result per job, report'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "compare" -d 'The same jobs under several disciplines, side by side; in virtual time, nothing is sent'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "plan" -d 'The same run in virtual time: how long, which limit binds when, what could never go; sends nothing'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "verify" -d 'Prove from the recorded send times that no limit was exceeded'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "report" -d 'Report again from results: of a run, or of shards together; or copy the jobs that failed, to run them again'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "mock" -d 'Serve the modelled API over HTTP'
@@ -173,6 +174,75 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -l strict -d 'Che
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l allow-empty -d 'An input without jobs is no error'
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l ascii -d 'No characters outside ASCII'
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s h -l help -d 'Print help; -h is shorter'
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l latency -d 'How long an answer takes: 2s, exp:50ms (exponential), p50:80ms/p99:400ms (log-normal)' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l latency-from -d 'The same from the results of a run: as long as its `ok` answers took' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l api -d 'A whole API, as for --mock: latency=50ms,limit=10/1s window,slots=8,fail=503:1%,tokens=N,…' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l price -d 'What units cost: PRICE/UNITS (2.5/1M), or of the parts input:2.5/1M,output:10/1M' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -s c -l concurrency -d 'Slots: requests in flight' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l tps -d 'Units per second' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l token-burst -d 'Capacity and start level of --tpm and --tps; default one minute\'s (second\'s) worth' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l window -l sliding-window -d 'At most N sends in ANY window of DUR; repeatable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l limit -d 'Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] [per=KEY] [at=send|reply] [name=WORD]"; see `shaper help limits`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l per -d 'Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)' -r -f -a "host\t''
+header:\t''
+field:\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l per-host -d 'Slots of each origin (scheme, host and port), besides --concurrency' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l queue-timeout -l max-wait -d 'A job that would wait longer than this fails, kind `queue_timeout`; 0s is now or never' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l guard -d 'Room that windows keep for the jitter on the way; default: measured, at least 5 ms, at most 1 % of the period; 0 is none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l arrivals -d 'When jobs are due: closed (as slots and limits allow), once (all at the start)' -r -f -a "closed\t''
+once\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l lookahead -d 'Most jobs held at once: waiting, resting, in flight, unwritten' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l estimate -d 'How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output); o200k, cl100k, openai in a build with the feature bpe' -r -f -a "chars\t''
+o200k\t''
+cl100k\t''
+openai\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l refund -d 'What was reserved and not used: unused (it is given back), never' -r -f -a "unused\t''
+never\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l oversize -d 'A job that costs more than a limit ever holds: fail, wait (until the limit is full; it owes the rest)' -r -f -a "fail\t''
+wait\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l max-attempts -d 'Tries of a job, 1 is no retry; --retries N is one more' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l retries -d 'The same as --max-attempts N+1' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l backoff -d 'The rest before the k-th retry is MIN x 2^(k-1), at most MAX; a server\'s Retry-After is a floor' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l jitter -d 'How rests are spread: full, equal, decorrelated, none' -r -f -a "full\t''
+equal\t''
+decorrelated\t''
+none\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l seed -d 'Seed of the jitter; default: a new one for each run' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l retry-unsafe -d 'Repeat a try that was sent and got no status line: never, idempotent, always' -r -f -a "never\t''
+idempotent\t''
+always\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -s H -l header -d 'A header for every job; a job\'s own wins' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -s X -l method -d 'The method of jobs that name none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l data -d 'The body of jobs that have none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l base-url -d 'What relative URLs are relative to' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l format -d 'jsonl or urls; default: by content' -r -f -a "jsonl\t''
+urls\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l report -d 'The report: text, json, csv (a table: metric, label, value, unit), none' -r -f -a "text\t'For people'
+json\t'For programs'
+csv\t'For spreadsheets'
+none\t'No report'"
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l report-file -d 'Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l connect-timeout -d 'The longest that connecting may take: within it nothing was sent, so every job may try again' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l read-timeout -d 'The longest gap between bytes of an answer' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l usage -d 'Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l html -d 'The report as one page with charts, which needs no other file and no network' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l hdr -d 'Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l ordered -d 'Results in the order of the input, as for run: one that waits for an older one keeps its slot'
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l strict -d 'Check the whole input first; any bad line stops before the first send'
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l allow-empty -d 'An input without jobs is no error'
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l ascii -d 'No characters outside ASCII'
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -s q -l quiet -d 'Nothing on stderr but what ends the plan'
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
@@ -237,5 +307,5 @@ complete -c shaper -n "__fish_shaper_using_subcommand completions" -s h -l help 
 complete -c shaper -n "__fish_shaper_using_subcommand help" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_using_subcommand man" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_using_subcommand completions" -f -a "bash elvish fish powershell zsh"
-complete -c shaper -n "__fish_shaper_using_subcommand help" -f -a "run compare verify report mock completions man help limits"
-complete -c shaper -n "__fish_shaper_using_subcommand man" -f -a "run compare verify report mock completions man help"
+complete -c shaper -n "__fish_shaper_using_subcommand help" -f -a "run compare plan verify report mock completions man help limits"
+complete -c shaper -n "__fish_shaper_using_subcommand man" -f -a "run compare plan verify report mock completions man help"
