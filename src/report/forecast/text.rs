@@ -157,7 +157,7 @@ impl Page {
             return;
         }
         let lines = grid.lines(title, self.columns(), self.glyphs().cut());
-        let some = lines.into_iter().skip_while(|line| line.is_empty());
+        let some = lines.into_iter().skip_while(String::is_empty);
         self.lines(title, some);
     }
 
