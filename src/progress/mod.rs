@@ -1,5 +1,6 @@
 //! How far a run has come, on stderr: one line in a terminal, now and then a line elsewhere. Floor 4: doors.
 
+mod canvas;
 mod line;
 #[cfg(test)]
 mod replay;
@@ -9,12 +10,13 @@ use std::collections::VecDeque;
 use std::io::Write;
 use std::time::Duration;
 
-use unicode_width::UnicodeWidthStr;
+use indicatif::{ProgressBar, TermLike};
 
 use crate::metrics::littles::Setup;
 use crate::metrics::{Counts, Owner};
 use crate::terminal::{self, Screen};
 use crate::units::Tick;
+use canvas::{Canvas, Clear};
 use line::{Line, fitted};
 use screen::{of_stderr, takes};
 
@@ -58,16 +60,6 @@ const REDRAW: Duration = Duration::from_millis(100);
 /// A log of a long run stays short enough to read.
 const PLAIN: Duration = Duration::from_secs(10);
 
-/// How the line that is redrawn is taken away. The cursor stands in its first column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Clear {
-    /// By the code for the rest of the screen: a terminal that became narrower may have broken the line into
-    /// several, and these go, too.
-    Code,
-    /// By blanks, for who wants no codes.
-    Blanks,
-}
-
 /// The rate is a mean over so much.
 const RATE_OVER: Duration = Duration::from_secs(5);
 
@@ -76,12 +68,11 @@ pub struct Progress {
     mode: Mode,
     /// For the names of the limits.
     setup: Setup,
-    /// The line that is redrawn, as it was drawn last; `None` where there is none.
-    bar: Option<String>,
-    out: Box<dyn Write + Send>,
+    /// The line that is redrawn; `None` where there is none.
+    bar: Option<ProgressBar>,
+    canvas: Canvas,
     /// The terminal as it is now.
     screen: Look,
-    clear: Clear,
     /// Columns of the terminal; `None` where lines have no end.
     columns: Option<u16>,
     next: Tick,
@@ -114,16 +105,16 @@ impl Progress {
 
     fn on(mode: Mode, setup: Setup, look: Look, clear: Clear, out: Box<dyn Write + Send>) -> Self {
         let screen = look();
+        let canvas = Canvas::new(clear, out);
         let bar = screen.filter(|screen| takes(*screen, mode));
-        let bar = bar.map(|_| String::new());
+        let bar = bar.map(|_| canvas.bar());
         let every = if bar.is_some() { REDRAW } else { PLAIN };
         Self {
             mode,
             setup,
             bar,
-            out,
+            canvas,
             screen: look,
-            clear,
             columns: screen.map(|screen| screen.columns),
             next: Tick::ZERO.after(every),
             past: VecDeque::from([(Tick::ZERO, 0)]),
@@ -140,9 +131,7 @@ impl Progress {
         self.remember(now, snapshot.counts.done_now());
         let line = self.line(now, snapshot, rate);
         if let Some(bar) = &self.bar {
-            let line = fitted(&line.bar(self.columns), self.columns);
-            self.write(&format!("{}{line}\r", self.cleared(bar)));
-            self.bar = Some(line);
+            bar.set_message(fitted(&line.bar(self.columns), self.columns));
             self.next = now.after(REDRAW);
         } else {
             let line = line.plain(self.columns_of_text());
@@ -176,14 +165,10 @@ impl Progress {
     /// Prints a message above the line that is redrawn; each of its lines is cut to the terminal.
     pub fn note(&mut self, text: &str) {
         self.remeasure();
-        for line in text.lines() {
-            let Some(bar) = &self.bar else {
-                self.print(line);
-                continue;
-            };
-            let (line, bar) = (fitted(line, self.columns), fitted(bar, self.columns));
-            let cleared = self.cleared(&bar);
-            self.write(&format!("{cleared}{line}\n{bar}\r"));
+        let print = || text.lines().for_each(|line| self.print(line));
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
         }
     }
 
@@ -195,19 +180,7 @@ impl Progress {
 
     fn redraw_no_more(&mut self) {
         if let Some(bar) = self.bar.take() {
-            self.write(&self.cleared(&bar));
-        }
-    }
-
-    /// What takes the line away.
-    fn cleared(&self, bar: &str) -> String {
-        match self.clear {
-            Clear::Code => "\r\x1b[J".to_owned(),
-            Clear::Blanks => {
-                // Where the terminal became narrower, no more of it is left.
-                let width = fitted(bar, self.columns).width();
-                format!("\r{}\r", " ".repeat(width))
-            }
+            bar.finish_and_clear();
         }
     }
 
@@ -218,6 +191,9 @@ impl Progress {
         }
         let screen = (self.screen)();
         self.columns = screen.map(|screen| screen.columns);
+        if let Some(columns) = self.columns {
+            self.canvas.resize(columns);
+        }
         if !screen.is_some_and(|screen| takes(screen, self.mode)) {
             self.redraw_no_more();
         }
@@ -247,18 +223,18 @@ impl Progress {
         self.past.push_back((now, done));
     }
 
-    fn print(&mut self, line: &str) {
-        self.write(&format!("{}\n", fitted(line, self.columns_of_text())));
+    /// Progress that cannot be written is no reason to end a run.
+    fn print(&self, line: &str) {
+        let line = fitted(line, self.columns_of_text());
+        let _ = self
+            .canvas
+            .write_line(&line)
+            .and_then(|()| self.canvas.flush());
     }
 
     /// A terminal that does not tell its size takes lines of any length.
     fn columns_of_text(&self) -> Option<u16> {
         self.columns.filter(|&columns| columns > 0)
-    }
-
-    /// At once, and whole. Progress that cannot be written is no reason to end a run.
-    fn write(&mut self, text: &str) {
-        let _ = self.out.write_all(text.as_bytes());
     }
 }
 
