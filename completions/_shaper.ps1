@@ -234,6 +234,7 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             break
         }
         'shaper;report' {
+            [CompletionResult]::new('--against', '--against', [CompletionResultType]::ParameterName, 'The results of another run, or its shards: what has changed since, and whether that is more than chance; repeatable')
             [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'The report: text, json, csv (a table: metric, label, value, unit), none')
             [CompletionResult]::new('--report-file', '--report-file', [CompletionResultType]::ParameterName, 'Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'The report as one page with charts, which needs no other file and no network')

@@ -226,6 +226,7 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --help 'Print help; -h is shorter'
         }
         &'shaper;report'= {
+            cand --against 'The results of another run, or its shards: what has changed since, and whether that is more than chance; repeatable'
             cand --report 'The report: text, json, csv (a table: metric, label, value, unit), none'
             cand --report-file 'Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE'
             cand --html 'The report as one page with charts, which needs no other file and no network'

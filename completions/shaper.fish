@@ -262,6 +262,7 @@ csv\t'For spreadsheets'
 none\t'No report'"
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -s c -l concurrency -d 'Slots: requests in flight' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -s h -l help -d 'Print help; -h is shorter'
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l against -d 'The results of another run, or its shards: what has changed since, and whether that is more than chance; repeatable' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l report -d 'The report: text, json, csv (a table: metric, label, value, unit), none' -r -f -a "text\t'For people'
 json\t'For programs'
 csv\t'For spreadsheets'

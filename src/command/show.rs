@@ -10,6 +10,8 @@ use super::values::{ColorWhen, ReportForm};
 use super::{beside, print, say};
 use crate::engine::{StopIf, Stopped};
 use crate::error::{Exit, Problem};
+use crate::report::against::Against;
+use crate::report::html::Named;
 use crate::report::{Glyphs, Look, Paint, Report, csv, json, text};
 use crate::sink::Target;
 use crate::terminal::{self, Columns};
@@ -51,6 +53,21 @@ pub(super) fn of_page(
         ReportForm::Csv => csv::table(&table(object())),
     };
     write(show, &page)
+}
+
+/// Two runs beside each other, likewise, and the page on both.
+pub(super) fn against(show: &ShowArgs, both: &Against) -> Result<(), Problem> {
+    let [run, against] = both.names();
+    let against = format!("against {against}");
+    let named = [(&run, &both.run), (&against, &both.against)];
+    let beside = beside::page(show, &named.map(|(name, report)| Named { name, report }));
+    let told = of_page(
+        show,
+        |look| both.text(look),
+        || both.json(),
+        |object| object,
+    );
+    told.and(beside)
 }
 
 /// Why a run has ended before its time, and how to go on.

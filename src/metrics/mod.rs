@@ -8,6 +8,7 @@ pub mod figures;
 mod latencies;
 pub mod littles;
 mod measure;
+pub mod noise;
 mod owner;
 mod remaining;
 mod seconds;

@@ -69,7 +69,7 @@ fn flatten(value: &Value, metric: &str, label: &str, rows: &mut Vec<[String; 4]>
         _ => format!("{metric}.{key}"),
     };
     match value {
-        Value::Object(members) if NAMED.contains(&metric) => {
+        Value::Object(members) if NAMED.contains(&of_one(metric)) => {
             for (name, value) in members {
                 flatten(value, metric, name, rows);
             }
@@ -111,7 +111,15 @@ fn row(metric: &str, label: &str, value: &str, unit: &str) -> [String; 4] {
     [metric, label, value, unit].map(str::to_owned)
 }
 
+/// The same in a report of one run: of two, each stands below a word.
+fn of_one(metric: &str) -> &str {
+    let words = ["run.", "against."].into_iter();
+    let mut below = words.filter_map(|word| metric.strip_prefix(word));
+    below.next().unwrap_or(metric)
+}
+
 fn unit(metric: &str) -> &'static str {
+    let metric = of_one(metric);
     let last = metric.rsplit('.').next().unwrap_or_default();
     let is_percentile = last.starts_with('p') || last == "max";
     if metric.starts_with("latency.") && is_percentile {

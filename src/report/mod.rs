@@ -1,8 +1,10 @@
 //! What is told about a run when it is over. Floor 4: doors.
 
+pub mod against;
 #[cfg(test)]
 mod agree;
 mod bars;
+mod beside;
 pub mod comparison;
 pub mod csv;
 mod fold;

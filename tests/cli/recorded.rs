@@ -229,3 +229,136 @@ fn a_limit_that_each_shard_keeps_is_held_against_all_together() {
     let given = together(&one, &other, &["--qps", "60", "--burst", "2"]);
     shows(&given, &["kept  --qps 60"]);
 }
+
+/// The first run against the second.
+fn against(run: &Recorded, other: &Recorded, args: &[&str]) -> Output {
+    let report = Shaper::plain().args(["report"]);
+    let report = report.jobs("now", &run.results).file("now.run", &run.run);
+    let report = report
+        .file("then", &other.results)
+        .file("then.run", &other.run);
+    report.args(["--against", "then"]).args(args).output()
+}
+
+/// What is said of this figure.
+fn change<'a>(both: &'a Value, name: &str) -> &'a Value {
+    let changes = both["change"].as_array().expect("it is a list");
+    let change = changes.iter().find(|change| change["name"] == name);
+    change.unwrap_or_else(|| panic!("no {name} in {both}"))
+}
+
+#[test]
+fn two_runs_are_set_beside_each_other_with_what_has_changed() {
+    let run = |rate: &str, latency: u32| {
+        let mut nth = 0;
+        recorded(&rules(9, vec![qps(rate)]), 700, move |_, _, _| {
+            nth += 1;
+            answer(
+                MILLI * (latency + nth % 50),
+                if nth % 10 == 0 { 429 } else { 200 },
+            )
+        })
+    };
+    let (now, then) = (run("20/s", 100), run("40/s", 50));
+    let text = against(&now, &then, &[]);
+    text.exits(0);
+    let words = [
+        "RUN         now: the request limit chose this rate: --qps 20 was used up",
+        "AGAINST     then: the request limit chose this rate: --qps 40 was used up",
+        "LIMITS      not the same: 9 slots, --qps 20; against 9 slots, --qps 40",
+        "THROUGHPUT  observed                20.0/s      39.9/s     -19.9/s     0.50\n",
+        "sends reached           20.0/s      40.0/s     -20.0/s     0.50",
+        "status 429                  70          70           0     1.00",
+        "HELD BACK   --qps 20                 100 %         0 %      +100 %        —",
+        "PROOF       run: --qps 20 kept",
+        "against: --qps 40 kept",
+    ];
+    shows(&text, &words);
+    let both = told(&against(&now, &then, &["--report", "json"]));
+    assert_eq!(both["run"]["throughput"], now.report["throughput"]);
+    assert_eq!(both["against"]["latency"], then.report["latency"]);
+    let median = change(&both, "latency.service.ok.p50");
+    assert_eq!(
+        (&median["chance"], &median["unit"]),
+        (&"beyond".into(), &"ms".into())
+    );
+    let apart = median["difference"].as_f64().unwrap_or_default();
+    assert!((49.9..50.2).contains(&apart), "{median}");
+    assert_eq!(change(&both, "throughput.observed")["chance"], "beyond");
+    let table = against(&now, &then, &["--report", "csv"]);
+    let table = String::from_utf8_lossy(&table.stdout);
+    for row in [
+        "run.little.mean_ms,,124.5,ms",
+        "against.statuses,429,70,answers",
+        "change.ratio,counts.ok,1.0,",
+    ] {
+        assert!(table.contains(row), "no {row:?} in {table}");
+    }
+    let page = against(&now, &then, &["--report", "none", "--html", "page"]);
+    page.exits(0);
+    let page = String::from_utf8(page.bytes("page")).expect("it is text");
+    assert!(page.contains("2 runs side by side") && page.contains("against then"));
+}
+
+#[test]
+fn runs_of_few_jobs_are_not_said_to_differ() {
+    let run = |latency: u32| {
+        let mut nth = 0;
+        recorded(&rules(1, Vec::new()), 9, move |_, _, _| {
+            nth += 1;
+            answer(
+                MILLI * (latency + nth),
+                if nth == latency { 400 } else { 200 },
+            )
+        })
+    };
+    let (now, then) = (run(5), run(12));
+    let both = told(&against(&now, &then, &["--report", "json"]));
+    for name in [
+        "latency.service.ok.p99",
+        "throughput.observed",
+        "counts.failed",
+    ] {
+        assert_eq!(change(&both, name)["chance"], "too_few", "{name}: {both}");
+    }
+    shows(
+        &against(&now, &then, &[]),
+        &[
+            "LIMITS      both: 1 slot\n",
+            "-7.00 ms     0.67 ?",
+            "? there are too few to tell",
+        ],
+    );
+    let same = told(&against(&now, &now, &["--report", "json"]));
+    let changes = same["change"].as_array().expect("it is a list").iter();
+    let differing = changes.filter(|change| change["difference"].as_f64() > Some(0.0));
+    assert_eq!(differing.count(), 0, "{same}");
+}
+
+#[test]
+fn a_comparison_takes_shards_and_one_standard_input() {
+    let run = || {
+        recorded(&rules(2, Vec::new()), 200, |_, _, _| {
+            answer(MILLI * 50, 200)
+        })
+    };
+    let (one, other) = (run(), run());
+    let shards = Shaper::plain()
+        .args(["report", "-", "--report", "json"])
+        .stdin(&one.results)
+        .file("a", &one.results)
+        .file("a.run", &one.run)
+        .file("b", &other.results)
+        .file("b.run", &other.run)
+        .args(["--against", "a", "--against", "b"])
+        .output();
+    shards.exits(0);
+    let both = told(&shards);
+    assert_eq!(change(&both, "counts.ok")["ratio"], 0.5, "{both}");
+    let twice = Shaper::plain()
+        .args(["report", "-", "--against", "-"])
+        .output();
+    twice
+        .exits(2)
+        .says("both runs are read from standard input");
+}

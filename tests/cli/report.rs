@@ -628,3 +628,24 @@ fn a_report_goes_to_stdout_to_a_file_or_nowhere() {
     assert!([Some(0), Some(141)].contains(&head.code), "{head}");
     assert_eq!(head.stderr, "");
 }
+
+#[test]
+fn a_report_never_replaces_what_it_is_read_from() {
+    for args in [
+        ["--report-file", OUT],
+        ["--html", "./out.jsonl"],
+        ["--report-file", RUN],
+    ] {
+        let refused = report_of(lines(2)).args(args).output();
+        refused
+            .exits(2)
+            .says("cannot go to")
+            .says("mend: name another");
+        assert_eq!(refused.bytes(OUT), lines(2).as_bytes());
+    }
+    let other = report_of(lines(2)).file("b", lines(1));
+    let other = other
+        .args(["--against", "b", "--report-file", "b"])
+        .output();
+    other.exits(2).says("the results are read from it");
+}

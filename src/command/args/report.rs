@@ -26,6 +26,7 @@ and a --base-url with credentials. Of several files of results each is told for 
 Examples:
   shaper report out.jsonl
   shaper report shard-*.jsonl --report json | jq .throughput
+  shaper report today.jsonl --against yesterday.jsonl
   zcat out.jsonl.gz | shaper report - --qps 10 -c 20
   shaper report out.jsonl --failed-jobs > again.jsonl
 
@@ -37,6 +38,15 @@ pub(in crate::command) struct ReportArgs {
     /// Files of results; `-` is stdin
     #[arg(value_name = "RESULTS", required = true)]
     pub(in crate::command) results: Vec<PathBuf>,
+    /// The results of another run, or its shards: what has changed since, and whether that is more than chance;
+    /// repeatable
+    #[arg(
+        long,
+        value_name = "RESULTS",
+        conflicts_with = "hdr",
+        help_heading = "Report"
+    )]
+    pub(in crate::command) against: Vec<PathBuf>,
     /// How the report looks.
     #[command(flatten)]
     pub(in crate::command) show: ShowArgs,
@@ -49,7 +59,7 @@ pub(in crate::command) struct ReportArgs {
     /// Copy the lines of failed jobs to stdout, byte for byte; needs FILE.run
     #[arg(
         long,
-        conflicts_with_all = ["ShowArgs", "FailIfArgs", "LimitArgs"],
+        conflicts_with_all = ["against", "ShowArgs", "FailIfArgs", "LimitArgs"],
         help_heading = "Failed jobs, in place of a report"
     )]
     pub(in crate::command) failed_jobs: bool,
