@@ -102,17 +102,19 @@ impl Page {
         };
         let scale = Scale::new(&it.numbers.rate, self.look.glyphs);
         let columns = self.columns;
-        let names = names(it.rows.iter().map(|row| &*row.name), CELLS + 3, columns);
-        let cells = match names {
-            Some(_) => CELLS,
-            None => CELLS.min(columns - 2),
-        };
         let jobs = words::jobs(it.jobs.count).to_uppercase();
         let at = match it.api() {
             Some(api) => format!(" AT {}", latency(api.spec.latency)),
             None => String::new(),
         };
         let title = format!("THE SAME {jobs}{at}");
+        let names = names(it.rows.iter().map(|row| &*row.name), CELLS + 3, columns);
+        // Cells begin under what is said of them, if they can.
+        let names = names.map(|names| names.max(title.len()).min(columns - CELLS - 3));
+        let cells = match names {
+            Some(_) => CELLS,
+            None => CELLS.min(columns - 2),
+        };
         let span = width.saturating_mul(u32::try_from(cells).unwrap_or(u32::MAX));
         let each = format!(
             "sends per {}, first {}",
