@@ -3,6 +3,8 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
+use http::StatusCode;
+
 use super::args::{ApiArgs, PlanArgs};
 use super::files::{self, Taken};
 use super::input::{Asked, Input};
@@ -153,9 +155,9 @@ fn planned(args: &PlanArgs, clock: Clock, terms: &Terms, input: Input) -> Result
                 total: None,
                 in_flight: in_flight as u64,
                 waiting,
+                refused: engine.answers(StatusCode::TOO_MANY_REQUESTS),
                 binds: engine.holds_back(),
                 until: None,
-                refused: 0,
                 left: None,
             };
             progress.update(clock.now(), &snapshot);

@@ -9,7 +9,7 @@ use super::simulated::{Seen, Simulation};
 use super::what_if::{Drawn, Sampler};
 use crate::engine::{End, Engine, Grant, Proves, Rules};
 use crate::job::{BadLine, Job, Origin, Units};
-use crate::limit::Counts;
+use crate::limit::{Counts, Guard, Kind, Leaves, Spec};
 use crate::metrics::Summary;
 use crate::model::{ModelSpec, Observed};
 use crate::outcome::{FailureKind, Outcome};
@@ -80,7 +80,7 @@ pub fn plan(
     while run.step() {
         watch(run.now(), run.engine());
     }
-    let guard = run.engine().guard();
+    let guard = guard(&terms.rules, run.engine().guard());
     let (summary, end) = run.close();
     debug_assert_eq!(
         end,
@@ -97,6 +97,20 @@ pub fn plan(
         guard,
         drawn: notes.sampler.close(),
     }
+}
+
+/// What the first window that measures its guard keeps of it; the one that it begins with, before there is a
+/// measure.
+fn guard(rules: &Rules, measured: Option<Duration>) -> Option<Duration> {
+    let measures = |limit: &&Spec| {
+        rules.setting.guard == Guard::Measured
+            && limit.kind == Kind::Window
+            && limit.leaves == Leaves::Send
+            && limit.guard.is_none()
+    };
+    let window = rules.limits.iter().find(measures)?;
+    let begins = rules.setting.guard(window);
+    Some(measured.unwrap_or(begins).min(window.rate.period / 100))
 }
 
 /// What is noted while a run goes.

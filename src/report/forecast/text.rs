@@ -1,11 +1,9 @@
 //! A plan for people: at most 100 columns. Floor 4: doors.
 
-use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
 use super::phases::phases;
 use super::{Cell, Forecast, Said, Sample, Unfit, WhatIf};
-use crate::limit::{Kind, Leaves, Spec};
 use crate::metrics::Owner;
 use crate::outcome::{FailureKind, Spent};
 use crate::report::grid::{Column, Grid, Side};
@@ -110,7 +108,6 @@ impl Page {
     }
 
     fn phases(&mut self, plan: &Forecast) {
-        let dash = self.glyphs().dash();
         let end = Tick::ZERO.after(plan.summary.elapsed);
         let rows = phases(&plan.summary.timeline, end)
             .into_iter()
@@ -120,15 +117,15 @@ impl Page {
                     Owner::Nothing => "nobody waits".to_owned(),
                     owner => plan.setup.name_of(owner),
                 };
-                let cells = vec![
+                let cells = Some(vec![
                     owner,
                     format!("{} %", phase.percent),
                     often(phase.rate),
                     three_digits(phase.in_flight),
-                ];
+                ]);
                 (
                     format!("{} to {}", since(phase.from), since(phase.to)),
-                    Some(cells),
+                    cells,
                 )
             });
         let column = |head, words, side| Column {
@@ -144,7 +141,7 @@ impl Page {
                 column("in flight", ["in flight ", ""], Side::Right),
             ],
             rows: rows.collect(),
-            none: dash,
+            none: self.glyphs().dash(),
         };
         self.grid("WHEN", &grid);
     }
@@ -164,23 +161,25 @@ impl Page {
     fn load(&mut self, plan: &Forecast) {
         let summary = &plan.summary;
         let of = plan.setup.slots.map(|slots| format!(", of {slots}"));
-        let mut peak = format!(
+        let peak = format!(
             "at most {} at once{}",
             summary.peak_in_flight,
             of.unwrap_or_default()
         );
-        if let Some(least) = plan.what_if.as_ref().and_then(|what_if| what_if.least) {
-            let _ = write!(
-                peak,
-                "; --concurrency {} is the least that takes no longer: tried, {}",
-                least.slots,
-                lasting(least.takes)
-            );
-            if let Some(span) = least.one_less {
-                let _ = write!(peak, "; {} takes {}", least.slots - 1, lasting(span));
-            }
-        }
         self.section("IN FLIGHT", &peak, Tone::Calm);
+        if let Some(least) = plan.what_if.as_ref().and_then(|what_if| what_if.least) {
+            let less = least.one_less.map(|span| {
+                let less = least.slots - 1;
+                format!(", {less} take {}", lasting(span))
+            });
+            let text = format!(
+                "--concurrency {} is the least that takes no longer (tried: {}{})",
+                least.slots,
+                lasting(least.takes),
+                less.unwrap_or_default()
+            );
+            self.section("", &text, Tone::Calm);
+        }
         let pauses = summary.pauses.unwrap_or(0);
         let tries = format!(
             "{}, retries {}, pauses asked {pauses}",
@@ -240,13 +239,13 @@ impl Page {
         let as_is = lasting(plan.summary.elapsed);
         let rows = what_if.rows.iter().map(|bound| {
             let cell = |cell: Option<Cell>| cell.map_or(dash.to_owned(), |it| shown(plan, it));
-            let cells = vec![
+            let cells = Some(vec![
                 cell(bound.halved),
                 as_is.clone(),
                 cell(bound.doubled),
                 cell(bound.none),
-            ];
-            (bound.name.clone(), Some(cells))
+            ]);
+            (bound.name.clone(), cells)
         });
         let column = |head, words| Column {
             head: ["", head],
@@ -261,7 +260,7 @@ impl Page {
                 column("none", ["none ", ""]),
             ],
             rows: rows.collect(),
-            none: dash,
+            none: self.glyphs().dash(),
         };
         self.grid("WHAT IF", &grid);
         if let Sample::Drawn { jobs, as_is } = what_if.sample {
@@ -322,17 +321,12 @@ fn money(amount: f64) -> String {
     format!("{amount:.decimals$}")
 }
 
-/// How long windows are kept beyond their period: the part of a plan that depends on the jitter of the API.
+/// How long windows are kept beyond their period, where a run would measure it.
 fn guard(plan: &Forecast) -> Option<String> {
-    let own = |limit: &&Spec| {
-        limit.kind == Kind::Window && limit.leaves == Leaves::Send && limit.guard.is_none()
-    };
-    let window = plan.setup.limits.iter().find(own)?;
-    let kept = plan.guard?.min(window.rate.period / 100);
-    Some(format!(
-        "windows are kept {} longer, the guard that a run would measure (--guard 0 is none)",
-        show_span(kept)
-    ))
+    plan.guard.map(|kept| {
+        let kept = show_span(kept);
+        format!("windows are kept {kept} longer, as in a run that measures these answers (--guard)")
+    })
 }
 
 fn never_fits(plan: &Forecast, job: &Unfit) -> String {
