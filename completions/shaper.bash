@@ -698,12 +698,16 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__report)
-            opts="-X -c -h --report --report-file --html --hdr --color --ascii --fail-if --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --failed-jobs --base-url --method --data --format --concurrency --help"
+            opts="-X -c -h --against --report --report-file --html --hdr --color --ascii --fail-if --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --failed-jobs --base-url --method --data --format --concurrency --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --against)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --report)
                     COMPREPLY=($(compgen -W "text json csv none" -- "${cur}"))
                     return 0
