@@ -10,6 +10,8 @@ mod limits;
 mod order;
 #[path = "engine/ordered.rs"]
 mod ordered;
+#[path = "engine/plan.rs"]
+mod plan;
 #[path = "engine/stops.rs"]
 mod stops;
 #[path = "engine/vectors.rs"]

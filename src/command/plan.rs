@@ -69,6 +69,7 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
         api,
         observed,
         seed,
+        sample: what_if::SAMPLE,
     };
     let names = input.spec.inputs.iter().map(source::Input::name).collect();
     let planned = planned(args, clock, &terms, input)?;

@@ -27,6 +27,8 @@ pub struct Terms {
     pub observed: Option<Observed>,
     /// Of latencies, faults and the sample.
     pub seed: u64,
+    /// The most jobs of that.
+    pub sample: usize,
 }
 
 impl Terms {
@@ -129,7 +131,7 @@ impl<'a> Notes<'a> {
             never_fit: Listed::default(),
             invalid: Listed::default(),
             origins: Origins::default(),
-            sampler: Sampler::new(terms.seed),
+            sampler: Sampler::new(terms.seed, terms.sample),
         }
     }
 

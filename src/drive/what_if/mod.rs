@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use bounds::{Change, bounds, changed};
-pub use sampler::{Drawn, Sampler};
+pub use sampler::{Drawn, SAMPLE, Sampler};
 use trial::Trial;
 
 use super::forecast::Terms;

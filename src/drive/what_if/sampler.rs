@@ -9,8 +9,8 @@ use crate::dice::mix;
 use crate::job::{Job, Keys, Origin, Place, Target, Units};
 use crate::retry::RetryUnsafe;
 
-/// The most jobs of a sample: a dozen runs of them take a second.
-const MOST: usize = 50_000;
+/// Jobs of a sample of which a dozen runs take a second.
+pub const SAMPLE: usize = 50_000;
 
 /// Draws jobs as they pass. Every job has the same chance, and the same seed draws the same ones, whatever the
 /// order in which they are offered.
@@ -42,12 +42,8 @@ pub struct Drawn {
 }
 
 impl Sampler {
-    /// Nothing drawn yet.
-    pub fn new(seed: u64) -> Self {
-        Self::of(seed, MOST)
-    }
-
-    fn of(seed: u64, most: usize) -> Self {
+    /// Nothing drawn yet, and never more than `most`.
+    pub fn new(seed: u64, most: usize) -> Self {
         Self {
             seed: mix(seed),
             most,
@@ -158,7 +154,7 @@ mod tests {
     use crate::job::UnitsFrom;
 
     fn drawn(seed: u64, most: usize, order: impl Iterator<Item = u64>) -> Drawn {
-        let mut sampler = Sampler::of(seed, most);
+        let mut sampler = Sampler::new(seed, most);
         for seq in order {
             let sampled = Sampled {
                 origin: Origin("http://h".into()),

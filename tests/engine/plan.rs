@@ -1,0 +1,289 @@
+//! Plans: the run in virtual time, what it tells, and the same jobs under other bounds.
+
+use super::*;
+use shaper::drive::forecast::{self, Planned, Terms};
+use shaper::drive::what_if::what_if;
+use shaper::job::BadLine;
+use shaper::job::JobHash;
+use shaper::limit::{Guard, Setting};
+use shaper::report::forecast::{Cell, Sample, WhatIf};
+
+fn terms(slots: Option<u64>, limits: &[&str], api: &str) -> Terms {
+    let limits = limits.iter().map(|spec| spec.parse().unwrap()).collect();
+    Terms {
+        rules: rules(slots, limits),
+        api: api.parse().unwrap(),
+        observed: None,
+        seed: 7,
+        sample: 2_000,
+    }
+}
+
+fn plan(terms: &Terms, count: u64, units: u64) -> Planned {
+    let lines = (0..count).map(|line| Ok(job(line, Some(units), 1)));
+    forecast::plan(terms, lines, |_, _| {})
+}
+
+fn millis(planned: &Planned) -> u64 {
+    let nanos = u64::try_from(planned.summary.elapsed.as_nanos()).unwrap();
+    assert_eq!(nanos % MILLI, 0, "whole milliseconds");
+    nanos / MILLI
+}
+
+#[test]
+fn a_plan_is_exact_where_arithmetic_is() {
+    for (slots, limits, jobs, expected) in [
+        // 200 rounds of 5 slots.
+        (Some(5), &[][..], 1000, 20_000),
+        // The last of 200 goes after 19.9 s.
+        (Some(20), &["10/s"][..], 200, 20_000),
+        (None, &["10/s burst=40"][..], 200, 16_100),
+        // 60 jobs of 100 fill the bucket, and each of the other 40 waits for its own 100 at 100/s.
+        (None, &["tokens 6000/m"][..], 100, 40_100),
+        // 30 in any second: the last ten of 100 go in the fourth.
+        (None, &["30/1s window guard=0s"][..], 100, 3_100),
+        (None, &["30/1s fixed"][..], 100, 3_100),
+    ] {
+        let planned = plan(&terms(slots, limits, "latency=100ms"), jobs, 100);
+        assert_eq!(millis(&planned), expected, "{slots:?} {limits:?}");
+        assert_eq!(planned.summary.counts.ok, jobs);
+    }
+}
+
+#[test]
+fn windows_keep_the_guard_that_a_run_would_measure_and_the_plan_tells_it() {
+    let measured = |api| {
+        let mut terms = terms(None, &["100/1s window"], api);
+        terms.rules.setting = Setting {
+            guard: Guard::Measured,
+            epoch: Duration::ZERO,
+        };
+        plan(&terms, 1000, 1)
+    };
+    // 10 ms, 1 % of the period, until 100 answers are in; they show no jitter at all, so 5 ms are kept.
+    let even = measured("latency=100ms");
+    assert_eq!(even.guard, Some(Duration::from_millis(5)));
+    assert_eq!(millis(&even), 10 * 1000 - 1000 + 9 * 5 + 100);
+    let ragged = measured("latency=exp:100ms");
+    assert_eq!(ragged.guard, Some(Duration::from_millis(10)));
+    let few = plan(&terms(None, &["100/1s window"], ""), 10, 1);
+    assert_eq!(few.guard, None, "virtual time has none");
+}
+
+#[test]
+fn a_fault_is_tried_again_and_pays_again() {
+    let mut terms = terms(Some(20), &["100/s"], "latency=50ms,fail=503:25%");
+    terms.rules.retry.backoff = "100ms..200ms".parse().unwrap();
+    let planned = plan(&terms, 4000, 1);
+    let summary = &planned.summary;
+    assert_eq!(summary.tries, 4000 + summary.retries);
+    let failed = summary.statuses[&503];
+    let share = failed as f64 / summary.tries as f64;
+    assert!((0.23..0.27).contains(&share), "{share} of the tries fail");
+    // Each try takes its hundredth of a second.
+    let least = Duration::from_millis(10) * u32::try_from(summary.tries - 1).unwrap();
+    assert!(summary.elapsed >= least, "{:?}", summary.elapsed);
+    assert!(summary.elapsed < least * 105 / 100, "{:?}", summary.elapsed);
+}
+
+#[test]
+fn a_server_that_refuses_says_when_to_come_back_and_that_is_heard() {
+    let mut terms = terms(Some(20), &[], "latency=50ms,limit=10/1s window");
+    terms.rules.retry.max_attempts = std::num::NonZeroU32::new(100).unwrap();
+    let planned = plan(&terms, 100, 1);
+    let summary = &planned.summary;
+    assert_eq!(summary.counts.ok, 100);
+    assert!(summary.statuses[&429] > 0);
+    assert!(summary.pauses > Some(0));
+    assert!(
+        summary.elapsed >= Duration::from_secs(9),
+        "{:?}",
+        summary.elapsed
+    );
+}
+
+#[test]
+fn an_answer_that_takes_too_long_is_a_timeout() {
+    let mut terms = terms(Some(10), &[], "latency=2s");
+    terms.rules.timeout = Duration::from_secs(1);
+    terms.rules.retry.max_attempts = std::num::NonZeroU32::MIN;
+    let planned = plan(&terms, 10, 1);
+    assert_eq!(planned.summary.counts.failed, 10);
+    assert_eq!(planned.summary.try_failures[&FailureKind::Timeout], 10);
+    assert_eq!(millis(&planned), 1000);
+}
+
+#[test]
+fn the_same_seed_is_the_same_plan_and_another_is_another() {
+    let told = |seed| {
+        let mut terms = terms(Some(7), &["50/s"], "latency=exp:80ms,fail=500:5%");
+        terms.seed = seed;
+        let planned = plan(&terms, 2000, 1);
+        let what_if = what_if(&terms, &planned.drawn, &planned.summary);
+        (planned.summary.elapsed, planned.summary.tries, what_if)
+    };
+    assert_eq!(told(1), told(1));
+    assert_ne!(told(1).0, told(2).0);
+}
+
+#[test]
+fn what_can_never_go_and_what_is_no_job_are_told_with_their_lines() {
+    let bad = |line| BadLine {
+        place: Place {
+            file: "jobs".into(),
+            line,
+        },
+        column: 1,
+        what: "is no job".to_owned(),
+        mend: "write one".to_owned(),
+        id: None,
+        hash: JobHash(0),
+    };
+    let lines = (0..100).map(|line| match line % 10 {
+        3 => Err(bad(line)),
+        7 => Ok(job(line, Some(9000), 1)),
+        _ => Ok(job(line, Some(10), 1)),
+    });
+    let terms = terms(Some(10), &["1000/s", "tokens 6000/m"], "");
+    let planned = forecast::plan(&terms, lines, |_, _| {});
+    assert_eq!((planned.never_fit.count, planned.invalid.count), (10, 10));
+    let first = &planned.never_fit.first[0];
+    assert_eq!((first.place.line, first.limit), (7, Some(1)));
+    assert_eq!((first.asks, first.holds), (9000, 6000));
+    assert_eq!(planned.invalid.first[1].place.line, 13);
+    assert_eq!(planned.summary.counts.ok, 80);
+}
+
+#[test]
+fn the_worst_minute_and_the_cost_of_all_tries_are_told() {
+    let planned = plan(&terms(None, &["tokens 6000/m"], ""), 200, 100);
+    let minute = planned.summary.proof.minute.unwrap();
+    // The burst, and what flows in until the minute of its send is over.
+    assert_eq!(minute.promised.sum, 6000 + 5900);
+    assert_eq!(planned.summary.units.total.used, 20_000);
+}
+
+fn asked(terms: &Terms, jobs: u64, units: u64) -> (Planned, WhatIf) {
+    let planned = plan(terms, jobs, units);
+    let what_if = what_if(terms, &planned.drawn, &planned.summary).unwrap();
+    (planned, what_if)
+}
+
+fn seconds(cell: Option<Cell>) -> f64 {
+    cell.unwrap().takes.as_secs_f64()
+}
+
+#[test]
+fn a_bound_that_binds_matters_and_one_that_does_not_does_not() {
+    let (_, what_if) = asked(&terms(Some(20), &["10/s name=qps"], ""), 200, 1);
+    assert_eq!(what_if.sample, Sample::All);
+    let [slots, qps] = &what_if.rows[..] else {
+        panic!("{what_if:?}")
+    };
+    assert_eq!(slots.name, "--concurrency 20");
+    for cell in [slots.halved, slots.doubled, slots.none] {
+        assert_eq!(seconds(cell), 20.0);
+    }
+    assert_eq!(qps.name, "--qps 10");
+    assert_eq!(seconds(qps.halved), 39.9);
+    assert_eq!(seconds(qps.doubled), 10.05);
+    assert_eq!(seconds(qps.none), 1.0);
+}
+
+#[test]
+fn jobs_that_do_not_fit_half_of_a_limit_fail_there() {
+    let (_, what_if) = asked(&terms(Some(20), &["tokens 6000/m"], ""), 10, 4000);
+    let row = what_if.rows.last().unwrap();
+    assert_eq!(
+        row.halved.map(|cell| (cell.done, cell.failed)),
+        Some((10, 10))
+    );
+    assert_eq!(row.doubled.map(|cell| cell.failed), Some(0));
+}
+
+#[test]
+fn the_fewest_slots_are_found_by_trying() {
+    // 10/s of 2.05 s each: 20.5 in flight.
+    let (_, what_if) = asked(&terms(Some(100), &["10/s"], "latency=2050ms"), 2000, 1);
+    let least = what_if.least.unwrap();
+    assert_eq!(least.slots, 21);
+    assert!(least.one_less.unwrap() > least.takes);
+    // The server has eight slots: more of ours wait there.
+    let (_, what_if) = asked(&terms(Some(100), &[], "latency=100ms,slots=8"), 2000, 1);
+    assert_eq!(what_if.least.unwrap().slots, 8);
+    // Nothing else bounds: each slot counts.
+    let (_, what_if) = asked(&terms(Some(100), &[], ""), 2000, 1);
+    assert_eq!(what_if.least, None);
+    assert_eq!(what_if_of_nothing(), None);
+}
+
+fn what_if_of_nothing() -> Option<WhatIf> {
+    let terms = terms(None, &[], "");
+    let planned = plan(&terms, 10, 1);
+    what_if(&terms, &planned.drawn, &planned.summary)
+}
+
+#[test]
+fn a_sample_says_of_all_jobs_what_all_of_them_say() {
+    for (slots, limits) in [
+        (
+            Some(20),
+            &["1000/s name=qps", "tokens 60000/m name=tpm"][..],
+        ),
+        (Some(20), &[][..]),
+        (None, &["100/10s window"][..]),
+        (Some(5), &["10/s burst=100"][..]),
+    ] {
+        let terms = terms(slots, limits, "latency=exp:50ms");
+        let planned = {
+            let cost = |line: u64| 1 + line * 37 % 199;
+            let lines = (0..12_000).map(|line| Ok(job(line, Some(cost(line)), 1)));
+            forecast::plan(&terms, lines, |_, _| {})
+        };
+        let what_if = what_if(&terms, &planned.drawn, &planned.summary).unwrap();
+        let Sample::Drawn { jobs, as_is } = what_if.sample else {
+            panic!("{limits:?}: {what_if:?}")
+        };
+        assert_eq!(jobs, 2_000);
+        let (told, came) = (as_is.as_secs_f64(), planned.summary.elapsed.as_secs_f64());
+        assert!(
+            (told / came - 1.0).abs() < 0.02,
+            "{limits:?}: {told}, not {came}"
+        );
+    }
+}
+
+#[test]
+fn origins_are_counted_most_first() {
+    let lines = (0..5000_u64).map(|line| {
+        let host = match line % 4 {
+            0 => format!("http://host-{line}"),
+            1 => "http://b".to_owned(),
+            _ => "http://a".to_owned(),
+        };
+        Ok(Job {
+            origin: Origin(host.as_str().into()),
+            ..job(line, None, 1)
+        })
+    });
+    let planned = forecast::plan(&terms(Some(10), &[], "latency=1ms"), lines, |_, _| {});
+    let first: Vec<(String, u64)> = planned.origins[..2]
+        .iter()
+        .map(|(origin, sends)| (origin.to_string(), *sends))
+        .collect();
+    assert_eq!(
+        first,
+        [("http://a".to_owned(), 2500), ("http://b".to_owned(), 1250)]
+    );
+    let told: u64 = planned.origins.iter().map(|(_, sends)| sends).sum();
+    assert_eq!(told + planned.other_origins, 5000);
+    assert!(planned.origins.len() <= 1000);
+}
+
+#[test]
+fn a_plan_that_goes_beyond_the_end_of_time_ends() {
+    let terms = terms(Some(10), &["1/30d"], "");
+    let planned = plan(&terms, 8000, 1);
+    assert_eq!(planned.summary.counts.ok, 8000);
+    assert_eq!(planned.summary.elapsed, Duration::from_nanos(u64::MAX));
+}
