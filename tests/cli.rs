@@ -23,6 +23,7 @@ mod cli {
     mod ordered;
     mod output;
     mod pipes;
+    mod plan;
     mod recorded;
     mod report;
     mod resume;

@@ -97,7 +97,7 @@ fn full_name(command: &clap::Command) -> String {
 const MANY: usize = 20;
 
 /// The options that `-h` shows of commands with many: those that a first run needs.
-const USUAL: [&str; 33] = [
+const USUAL: [&str; 35] = [
     "jobs",
     "results",
     "concurrency",
@@ -117,6 +117,8 @@ const USUAL: [&str; 33] = [
     "mock",
     "api",
     "latency",
+    "latency_from",
+    "price",
     "discipline",
     "live",
     "yes",

@@ -170,7 +170,8 @@ impl Page {
         if let Some(least) = plan.what_if.as_ref().and_then(|what_if| what_if.least) {
             let less = least.one_less.map(|span| {
                 let less = least.slots - 1;
-                format!(", {less} take {}", lasting(span))
+                let verb = if less == 1 { "takes" } else { "take" };
+                format!(", {less} {verb} {}", lasting(span))
             });
             let text = format!(
                 "--concurrency {} is the least that takes no longer (tried: {}{})",
