@@ -22,7 +22,7 @@ pub use table::{DISCIPLINES, Discipline};
 pub use work::{Keep, Work};
 
 use crate::limit::{Guard, Setting};
-use crate::metrics::{Part, Stretch};
+use crate::metrics::{Owner, Part, Stretch};
 use crate::model::{Latency, Model, ModelSpec};
 use crate::report::comparison::{
     Api, Comparison, Figures, Held, Jobs, Numbers, Row, Seen, Still, World,
@@ -117,10 +117,14 @@ impl Plan {
             ..self.api.spec.clone()
         };
         let (figures, stretch) = self.run(discipline, &work, &api);
-        // Of a run too short to have a steady part the sends tell more.
+        // A rate that is through before the first answer is told by its sends alone.
+        let by_slots = stretch
+            .shares
+            .first()
+            .is_some_and(|most| most.0 == Owner::Slot);
         let rate = match stretch.part {
-            Part::Steady => stretch.rate,
-            Part::Whole | Part::Recorded => figures.rate.unwrap_or(stretch.rate),
+            Part::Whole if !by_slots => figures.rate.unwrap_or(stretch.rate),
+            Part::Steady | Part::Whole | Part::Recorded => stretch.rate,
         };
         Still {
             rate,

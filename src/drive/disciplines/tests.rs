@@ -120,6 +120,12 @@ fn what_each_holds_still_is_slots_or_rate_and_both_are_bounded() {
     ];
     assert_eq!(still("semaphore"), pairs(semaphore));
     assert_eq!(still("qps"), pairs(rate));
+    let fast = compare(&Plan {
+        latencies: vec![Latency::Fixed(Duration::from_millis(1))],
+        ..plan("1M/s")
+    });
+    let rates = fast.held.iter().map(|held| held.columns[0].rate.round());
+    assert_eq!(rates.collect::<Vec<_>>(), [20_000.0, 1e6, 19_992.0]);
     let both: Vec<String> = still("both").into_iter().map(|pair| pair.0).collect();
     assert_eq!(both, ["10.0", "10.0", "10.0", "4.05"]);
 }

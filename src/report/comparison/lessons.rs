@@ -51,8 +51,9 @@ impl Comparison {
             return None;
         }
         let lost = match smooth.refused {
-            0 => "loses none".to_owned(),
-            _ => format!("loses {}", of(smooth)),
+            0 if smooth.ok == self.jobs.count => "loses none".to_owned(),
+            0 => "is never refused".to_owned(),
+            _ => format!("is refused {}", of(smooth)),
         };
         let pace = if smooth.finish > semaphore.finish {
             "slower"
