@@ -15,7 +15,7 @@ use shaper::job::{Job, Origin, Place, Target, Units, UnitsFrom};
 use shaper::limit::Spec;
 use shaper::model::Latency;
 use shaper::outcome::{Failure, Reply};
-use shaper::report::comparison::{Api, Numbers};
+use shaper::report::comparison::Numbers;
 use shaper::units::{Cost, Rate, Tick};
 
 /// Jobs of a run.
@@ -43,7 +43,6 @@ fn main() {
 /// `shaper compare --jobs N`, but for its page.
 fn compared(jobs: u64) {
     let rate: Rate = "10".parse().expect("written as a rate");
-    let written = "latency=50ms,limit=10/s window".to_owned();
     let plan = Plan {
         numbers: Numbers {
             slots: Cost::new(20).expect("above zero"),
@@ -57,10 +56,9 @@ fn compared(jobs: u64) {
         chosen: DISCIPLINES.iter().map(|row| row.key).collect(),
         work: Work::equal(jobs, 100),
         inputs: Vec::new(),
-        api: Api {
-            spec: written.parse().expect("written as an API"),
-            written,
-        },
+        api: "latency=50ms,limit=10/s window"
+            .parse()
+            .expect("written as an API"),
         latencies: vec![Latency::Fixed(Duration::from_millis(50))],
     };
     let seconds = median(|| {

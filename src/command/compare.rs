@@ -13,7 +13,8 @@ use crate::drive::disciplines::{self, DISCIPLINES, Keep, Live, Plan, Work};
 use crate::error::{Exit, Problem};
 use crate::estimate::Estimator;
 use crate::limit::{Spec, keys_of};
-use crate::report::comparison::{self, Api, Comparison, Numbers};
+use crate::model::ModelSpec;
+use crate::report::comparison::{self, Comparison, Numbers};
 use crate::signals::Ears;
 use crate::source::{self, Times, UnitsRule};
 use crate::units::{Cost, show_span};
@@ -72,14 +73,13 @@ fn plan(args: &CompareArgs) -> Result<Plan, Problem> {
     }
     let api = api(args, &numbers);
     let (work, inputs) = work(args, &numbers, &chosen, &api)?;
-    let latencies = &args.world.latency;
     Ok(Plan {
         numbers,
         chosen,
         work,
         inputs,
         api,
-        latencies: latencies.iter().map(|it| it.latency).collect(),
+        latencies: args.world.latency.clone(),
     })
 }
 
@@ -122,34 +122,26 @@ fn numbers(args: &CompareArgs) -> Result<Numbers, Problem> {
 }
 
 /// What it says of itself, and the rest as usual.
-fn api(args: &CompareArgs, numbers: &Numbers) -> Api {
+fn api(args: &CompareArgs, numbers: &Numbers) -> ModelSpec {
     let given = args.world.api.as_ref();
+    let says = |word: &str| given.is_some_and(|given| given.says(word));
     let mut spec = given.map(|given| given.spec.clone()).unwrap_or_default();
-    let mut written = Vec::new();
-    if !given.is_some_and(|given| given.says("latency"))
+    if !says("latency")
         && let Some(first) = args.world.latency.first()
     {
-        spec.latency = first.latency;
-        written.push(format!("latency={}", first.written));
+        spec.latency = *first;
     }
-    if !given.is_some_and(|given| given.says("limit")) {
-        let window = Spec::window("api", numbers.rate.clone());
-        written.push(format!("limit={window}"));
-        spec.limits = vec![window];
+    if !says("limit") {
+        spec.limits = vec![Spec::window("api", numbers.rate.clone())];
     }
-    written.extend(given.map(|given| given.written.clone()));
-    written.retain(|words| !words.is_empty());
-    Api {
-        spec,
-        written: written.join(","),
-    }
+    spec
 }
 
 fn work(
     args: &CompareArgs,
     numbers: &Numbers,
     chosen: &[&str],
-    api: &Api,
+    api: &ModelSpec,
 ) -> Result<(Work, Vec<String>), Problem> {
     if args.files.is_empty() {
         let (usual, for_real) = JOBS;
@@ -158,7 +150,7 @@ fn work(
         return Ok((Work::equal(count, TOKENS), Vec::new()));
     }
     let tpm = numbers.tpm.is_some() && chosen.contains(&"tpm");
-    let mut others = numbers.own.iter().chain(&api.spec.limits);
+    let mut others = numbers.own.iter().chain(&api.limits);
     let counted = tpm || others.any(|limit| limit.counts.is_units());
     let mut spec = source::Spec {
         inputs: source::inputs(&args.files)?,

@@ -242,10 +242,10 @@ fn an_api_keeps_what_it_does_not_say_of_itself() {
         first(["--latency", "exp:1s,2s"]),
         "latency=exp:1s,limit=10 window"
     );
-    assert_eq!(first(["--api", "latency=3s"]), "limit=10 window,latency=3s");
+    assert_eq!(first(["--api", "latency=3s"]), "latency=3s,limit=10 window");
     assert_eq!(
         first(["--api", "slots=3,limit=1/s"]),
-        "latency=50ms,slots=3,limit=1/s"
+        "latency=50ms,limit=1/s bucket burst=1,slots=3"
     );
 }
 

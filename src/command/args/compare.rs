@@ -97,7 +97,7 @@ pub(in crate::command) struct WorldArgs {
         default_value = "50ms,100ms,2s,5s",
         allow_hyphen_values = true
     )]
-    pub(in crate::command) latency: Vec<WrittenLatency>,
+    pub(in crate::command) latency: Vec<Latency>,
     /// Seed of latencies, failures and rests
     #[arg(long, value_name = "N", default_value = "0", allow_hyphen_values = true, value_parser = seed)]
     pub(in crate::command) seed: u64,
@@ -154,17 +154,18 @@ fn disciplines() -> impl TypedValueParser<Value = String> {
 pub(in crate::command) struct ApiWords {
     /// The rest as usual.
     pub(in crate::command) spec: ModelSpec,
-    /// As it was written.
-    pub(in crate::command) written: String,
+    /// The words that it says.
+    words: Vec<String>,
 }
 
 impl FromStr for ApiWords {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        let words = text.split(',').filter_map(|it| it.split_once('='));
         Ok(Self {
             spec: text.parse()?,
-            written: text.trim().to_owned(),
+            words: words.map(|(word, _)| word.trim().to_owned()).collect(),
         })
     }
 }
@@ -172,25 +173,6 @@ impl FromStr for ApiWords {
 impl ApiWords {
     /// Whether it says this.
     pub(in crate::command) fn says(&self, word: &str) -> bool {
-        let words = self.written.split(',').filter_map(|it| it.split_once('='));
-        words.into_iter().any(|(own, _)| own.trim() == word)
-    }
-}
-
-/// A latency as it was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::command) struct WrittenLatency {
-    pub(in crate::command) latency: Latency,
-    pub(in crate::command) written: String,
-}
-
-impl FromStr for WrittenLatency {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Ok(Self {
-            latency: text.trim().parse()?,
-            written: text.trim().to_owned(),
-        })
+        self.words.iter().any(|own| own == word)
     }
 }

@@ -71,9 +71,7 @@ impl Plan {
     /// How long they take for real, as far as the modelled API tells.
     pub fn takes(&self, live: Live) -> Duration {
         let rows = self.done(live);
-        let took = on_all_cores(&rows, |row| {
-            self.run(row, &self.work, &self.api.spec).0.finish
-        });
+        let took = on_all_cores(&rows, |row| self.run(row, &self.work, &self.api).0.finish);
         took.into_iter()
             .fold(Duration::ZERO, Duration::saturating_add)
     }
@@ -202,7 +200,7 @@ impl<'a> Run<'a> {
         let (mock, ends, asked) = match live {
             Live::Servers => (None, Ends::Ours, Asked::Heard),
             Live::Mock => {
-                let mock = mock::serve(loopback, plan.api.spec.clone(), numbers.seed, None)?;
+                let mock = mock::serve(loopback, plan.api.clone(), numbers.seed, None)?;
                 (Some(mock), Ends::Both, Asked::Unheard)
             }
         };

@@ -21,11 +21,12 @@ pub use live::{Live, Told};
 pub use table::{DISCIPLINES, Discipline};
 pub use work::{Keep, Work};
 
+use super::modelled::Modelled;
 use crate::limit::{Guard, Setting};
 use crate::metrics::{Owner, Part, Stretch};
-use crate::model::{Latency, Model, ModelSpec};
+use crate::model::{Latency, ModelSpec};
 use crate::report::comparison::{
-    Api, Comparison, Figures, Held, Jobs, Numbers, Row, Seen, Still, World,
+    Comparison, Figures, Held, Jobs, Numbers, Row, Seen, Still, World,
 };
 use conduct::Course;
 use simulate::simulate;
@@ -51,7 +52,7 @@ pub struct Plan {
     /// The names of the files that they came from.
     pub inputs: Vec<String>,
     /// The modelled API.
-    pub api: Api,
+    pub api: ModelSpec,
     /// The latencies at which it is seen what a discipline holds still.
     pub latencies: Vec<Latency>,
 }
@@ -95,7 +96,7 @@ impl Plan {
     /// One discipline with these jobs, in front of this API, as new.
     fn run(&self, discipline: &Discipline, work: &Work, api: &ModelSpec) -> (Figures, Stretch) {
         let course = self.course();
-        let mut model = Model::new(api, course.setting, self.numbers.seed);
+        let api = Modelled::new(api, None, course.setting, self.numbers.seed);
         let limits = (discipline.limits)(&self.numbers).unwrap_or_default();
         let trial = Trial::new(
             discipline,
@@ -105,7 +106,7 @@ impl Plan {
             work,
             Asked::Unheard,
         );
-        simulate(trial, api, &mut model, course.setting.epoch)
+        simulate(trial, api)
     }
 
     fn still(&self, discipline: &Discipline, latency: Latency) -> Still {
@@ -114,7 +115,7 @@ impl Plan {
         let work = Work::equal(slots.clamp(least, most), 1);
         let api = ModelSpec {
             latency,
-            ..self.api.spec.clone()
+            ..self.api.clone()
         };
         let (figures, stretch) = self.run(discipline, &work, &api);
         // A rate that is through before the first answer is told by its sends alone.
@@ -157,7 +158,7 @@ pub fn compare(plan: &Plan) -> Comparison {
     let rows = on_all_cores(&rows, |row| Row {
         key: row.key,
         name: (row.name)(&plan.numbers),
-        seen: Seen::Run(Box::new(plan.run(row, &plan.work, &plan.api.spec).0)),
+        seen: Seen::Run(Box::new(plan.run(row, &plan.work, &plan.api).0)),
     });
     Comparison {
         numbers: plan.numbers.clone(),

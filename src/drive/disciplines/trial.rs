@@ -121,11 +121,6 @@ impl<'a> Trial<'a> {
         self.end.as_ref()
     }
 
-    /// Whether what is refused is asked to come back later, and does.
-    pub(super) fn comes_back(&self) -> bool {
-        self.conduct == Conduct::Retries
-    }
-
     /// Tries on their way.
     pub(super) fn in_flight(&self) -> usize {
         self.flights.len()
@@ -178,7 +173,7 @@ impl<'a> Trial<'a> {
                 if self.is_repeated(ticket, head.status) {
                     return;
                 }
-                if self.asked == Asked::Unheard && !self.comes_back() {
+                if self.asked == Asked::Unheard && self.conduct != Conduct::Retries {
                     head.headers.remove(RETRY_AFTER);
                 }
                 Event::Answered(ticket, head)

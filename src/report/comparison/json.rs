@@ -13,8 +13,8 @@ use crate::units::{Cost, Tick, millis};
 pub fn json(it: &Comparison) -> Value {
     let numbers = &it.numbers;
     let (world, api, servers) = match &it.world {
-        World::Virtual(api) => ("virtual", Some(&api.written), None),
-        World::Mock(api) => ("mock", Some(&api.written), None),
+        World::Virtual(api) => ("virtual", Some(api.to_string()), None),
+        World::Mock(api) => ("mock", Some(api.to_string()), None),
         World::Servers(servers) => ("servers", None, Some(servers)),
     };
     let held = it.held.iter().flat_map(|held| {

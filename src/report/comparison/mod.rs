@@ -86,20 +86,11 @@ pub struct Jobs {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum World {
     /// The modelled API in virtual time.
-    Virtual(Api),
+    Virtual(ModelSpec),
     /// The modelled API over HTTP, on loopback.
-    Mock(Api),
+    Mock(ModelSpec),
     /// The jobs' own servers.
     Servers(Vec<String>),
-}
-
-/// A modelled API.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Api {
-    /// How it behaves.
-    pub spec: ModelSpec,
-    /// The same as it is written.
-    pub written: String,
 }
 
 /// What one discipline does at several latencies.
@@ -222,13 +213,13 @@ impl Comparison {
     /// Whether a limit of any discipline, or of the API, counts units.
     fn counts_units(&self) -> bool {
         let own = self.numbers.own.iter();
-        let api = self.api().into_iter().flat_map(|api| &api.spec.limits);
+        let api = self.api().into_iter().flat_map(|api| &api.limits);
         let tpm = self.rows.iter().any(|row| row.key == "tpm");
         tpm || own.chain(api).any(|limit| limit.counts.is_units())
     }
 
     /// The modelled API, if it was one.
-    fn api(&self) -> Option<&Api> {
+    fn api(&self) -> Option<&ModelSpec> {
         match &self.world {
             World::Virtual(api) | World::Mock(api) => Some(api),
             World::Servers(_) => None,

@@ -46,7 +46,6 @@ fn figures(rate: &Rate, refused: u64) -> Box<Figures> {
 /// A semaphore that is refused, a rate, one that was not run, and whatever the user has named.
 fn sample(rate: &str) -> Comparison {
     let rate: Rate = rate.parse().unwrap();
-    let written = "latency=50ms,limit=10/s window".to_owned();
     let row = |key, name: &str, seen| Row {
         key,
         name: name.to_owned(),
@@ -78,10 +77,7 @@ fn sample(rate: &str) -> Comparison {
             invalid: 2,
             span: Duration::from_secs(12),
         },
-        world: World::Virtual(Api {
-            spec: written.parse().unwrap(),
-            written,
-        }),
+        world: World::Virtual("latency=50ms,limit=10/s window".parse().unwrap()),
         latencies: [50, 100, 2_000, 5_000]
             .map(|millis| Latency::Fixed(Duration::from_millis(millis)))
             .into(),

@@ -104,7 +104,7 @@ impl Page {
         let columns = self.columns;
         let jobs = words::jobs(it.jobs.count).to_uppercase();
         let at = match it.api() {
-            Some(api) => format!(" AT {}", latency(api.spec.latency)),
+            Some(api) => format!(" AT {}", latency(api.latency)),
             None => String::new(),
         };
         let title = format!("THE SAME {jobs}{at}");

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Api, Comparison, Jobs, World};
+use super::{Comparison, Jobs, World};
 use crate::limit::{Counts, Kind, Spec};
-use crate::model::Latency;
+use crate::model::{Latency, ModelSpec};
 use crate::units::{Rate, exact_span, show_span, three_digits};
 
 /// Two digits that matter, without zeros behind the point: `400`, `10`, `0.5`.
@@ -91,10 +91,9 @@ fn any(rate: &Rate) -> String {
 }
 
 /// What a modelled API does, in a sentence.
-pub(super) fn api(api: &Api) -> String {
-    let spec = &api.spec;
+pub(super) fn api(spec: &ModelSpec) -> String {
     if spec.slots.is_some() || !spec.faults.is_empty() || spec.tokens.is_some() {
-        return format!("The modelled API is {}.", api.written);
+        return format!("The modelled API is {spec}.");
     }
     let accepts = |limit: &Spec| match (limit.kind, limit.counts) {
         (Kind::Window, Counts::Requests) => Some(format!(
@@ -116,7 +115,7 @@ pub(super) fn api(api: &Api) -> String {
                 plain_span(span)
             )
         }
-        _ => format!("The modelled API is {}.", api.written),
+        _ => format!("The modelled API is {spec}."),
     }
 }
 
@@ -165,8 +164,8 @@ pub(super) fn world(world: &World) -> String {
 }
 
 /// The lowest rate of requests that an API accepts, per second; `None`: it accepts everything.
-pub(super) fn accepted(api: &Api) -> Option<f64> {
-    let requests = api.spec.limits.iter();
+pub(super) fn accepted(api: &ModelSpec) -> Option<f64> {
+    let requests = api.limits.iter();
     let requests = requests.filter(|limit| limit.counts == Counts::Requests);
     requests
         .map(|limit| limit.rate.per_second())
@@ -212,12 +211,7 @@ mod tests {
 
     #[test]
     fn an_api_is_told_in_words_where_it_is_simple() {
-        let said = |written: &str| {
-            api(&Api {
-                spec: written.parse().unwrap(),
-                written: written.to_owned(),
-            })
-        };
+        let said = |written: &str| api(&written.parse().unwrap());
         assert_eq!(
             said("latency=50ms,limit=10/s window"),
             "The modelled API answers in 50 ms and accepts 10 in any second."
