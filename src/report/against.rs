@@ -289,7 +289,7 @@ impl Unit {
                 show_span(Duration::try_from_secs_f64(figure / 1e3).unwrap_or(Duration::MAX))
             }
             Self::PerSecond => format!("{}/s", three_digits(figure)),
-            Self::Percent if figure > 0.0 && figure < 9.95 => format!("{figure:.1} %"),
+            Self::Percent if figure.fract() > 0.0 && figure < 9.95 => format!("{figure:.1} %"),
             Self::Percent | Self::Count => {
                 let unit = if self == Self::Percent { " %" } else { "" };
                 format!("{figure:.0}{unit}")

@@ -194,8 +194,8 @@ impl Page {
     }
 
     fn legend(&mut self) {
-        let text = "~ may be chance; ? there are too few to tell; percentiles, rates and shares without a \
-                    mark changed by more than chance, if jobs are independent";
+        let text = "~ may be chance, ? too few to tell; no mark on a percentile, rate or share: more than \
+                    chance, if jobs are independent";
         self.section("CHANCE", text, Tone::Calm);
     }
 }

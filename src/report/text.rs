@@ -394,7 +394,11 @@ pub(super) fn ended(end: &Standing) -> Option<String> {
         Standing::Running => {
             return Some("not yet: its results are still being written".to_owned());
         }
-        Standing::CutOff => return Some("it was killed: what it has done until then".to_owned()),
+        Standing::CutOff => {
+            return Some(
+                "nothing tells it: the run was killed, or goes on where no lock is seen".to_owned(),
+            );
+        }
         Standing::Untold => return None,
     };
     Some(match end {

@@ -9,7 +9,7 @@ use shaper::limit::{Counts, Spec};
 use shaper::retry::{Jitter, Policy};
 use shaper::units::Cost;
 
-use super::report::{RUN, same, shows, told};
+use super::report::{RUN, keeps_to_the_schema, same, shows, told};
 use crate::support::program::{OUT, Output, Shaper};
 use crate::support::recorded::{Recorded, STARTED, answer, recorded, recorded_at};
 
@@ -138,6 +138,7 @@ fn shards_are_one_run_on_one_clock() {
     };
     let (one, other) = (shard(), shard());
     let both = told(&together(&one, &other, &["--report", "json"]));
+    keeps_to_the_schema(&both);
     let (alone, little) = (&one.report, &both["little"]);
     for (key, times) in [
         ("in_flight", 2.0),
@@ -275,6 +276,7 @@ fn two_runs_are_set_beside_each_other_with_what_has_changed() {
     ];
     shows(&text, &words);
     let both = told(&against(&now, &then, &["--report", "json"]));
+    keeps_to_the_schema(&both["run"]);
     assert_eq!(both["run"]["throughput"], now.report["throughput"]);
     assert_eq!(both["against"]["latency"], then.report["latency"]);
     let median = change(&both, "latency.service.ok.p50");
@@ -326,7 +328,7 @@ fn runs_of_few_jobs_are_not_said_to_differ() {
         &[
             "LIMITS      both: 1 slot\n",
             "-7.00 ms     0.67 ?",
-            "? there are too few to tell",
+            "~ may be chance, ? too few to tell;",
         ],
     );
     let same = told(&against(&now, &now, &["--report", "json"]));

@@ -31,6 +31,19 @@ pub(super) fn shows(done: &Output, words: &[&str]) {
     assert!(widest <= Some(100) && page.lines().count() <= 45, "{done}");
 }
 
+/// Fails the test unless this is a report as `fixtures/report.schema.json` has it.
+#[track_caller]
+pub(super) fn keeps_to_the_schema(report: &Value) {
+    const SCHEMA: &str = include_str!("../../fixtures/report.schema.json");
+    let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
+    let schema = serde_json::from_str(SCHEMA).expect("the schema is JSON");
+    compiler.add_resource("report", schema).expect("it is new");
+    let schema = compiler.compile("report", &mut schemas);
+    let told = schemas.validate(report, schema.expect("the schema is one"));
+    let told = told.map_err(|why| format!("{why:#}"));
+    assert_eq!(told.err(), None, "{report}");
+}
+
 /// Without what a run proves to the nanosecond and its results to the microsecond: which of several windows
 /// that are equally full comes first, and how full a bucket was.
 fn to_the_microsecond(mut report: Value) -> Map<String, Value> {
@@ -50,6 +63,7 @@ fn to_the_microsecond(mut report: Value) -> Map<String, Value> {
 /// Fails the test unless the report of a run and that of its results have the same keys and figures.
 #[track_caller]
 pub(super) fn same(run: Value, results: Value) {
+    keeps_to_the_schema(&results);
     let (run, mut results) = (to_the_microsecond(run), to_the_microsecond(results));
     assert!(results.remove("results").is_some(), "it names its results");
     let keys = |of: &Map<String, Value>| of.keys().cloned().collect::<Vec<_>>();
@@ -397,6 +411,7 @@ fn what_a_killed_run_did_is_reported_and_what_it_cannot_tell_is_not_made_up() {
     }
     assert_eq!(report["counts"]["read"], Value::Null);
     assert_eq!(report["slots"], 2, "it had told them before: {report}");
+    keeps_to_the_schema(&report);
     // The same without what it had told.
     let alone = Shaper::plain()
         .args(["report", "-", "--report", "json"])
@@ -404,6 +419,7 @@ fn what_a_killed_run_did_is_reported_and_what_it_cannot_tell_is_not_made_up() {
         .output();
     alone.exits(0);
     let alone = told(&alone);
+    keeps_to_the_schema(&alone);
     assert_eq!(alone["ended"], Value::Null);
     assert_eq!(
         (&alone["slots"], &alone["limits"]),
@@ -420,6 +436,40 @@ fn what_a_killed_run_did_is_reported_and_what_it_cannot_tell_is_not_made_up() {
         (&report["slots"], &report["limits"])
     );
     assert_eq!(given["proof"][0]["verdict"], "kept", "{given}");
+}
+
+/// What an older version of the program has written.
+const RUN_FILE: &str = r#"{
+    "version": "0.1.0", "limits": [{ "name": "qps", "limit": "10 bucket burst=1" }],
+    "concurrency": 3, "per_host": null, "slack_us": 2000, "inputs": [], "base_url": null,
+    "seed": 1, "host": "h", "started_us": 1700000000000000, "ended": {
+        "how": "interrupted", "part": {
+            "which": "whole", "from_ms": 0.01, "to_ms": 205.02, "in_flight": 0.07,
+            "rate_per_s": 14.6, "mean_ms": 5.01
+        },
+        "held_back_ms": { "slots": 0.06 }, "waits_ms": { "slot": 0.06 },
+        "counts": { "read": 5, "ok": 3, "cancelled": 2 }, "tries": 4, "sends": 4,
+        "unrecorded": [{
+            "granted_us": 1700000000300000, "sent_us": 1700000000300010, "answered_us": 1700000000305000
+        }]
+    }
+}"#;
+
+#[test]
+fn what_an_older_version_has_written_is_read_and_what_it_lacks_is_unknown() {
+    let done = report_of(lines(3)).file(RUN, RUN_FILE);
+    let report = told(&done.args(["--report", "json"]).output());
+    keeps_to_the_schema(&report);
+    assert_eq!(report["ended"], "interrupted", "{report}");
+    assert_eq!(report["counts"]["cancelled"], 2);
+    assert_eq!(report["tries"], 4, "one of them has no result: {report}");
+    assert_eq!((&report["slots"], &report["sends"]), (&3.into(), &4.into()));
+    assert_eq!(report["proof"][0]["verdict"], "kept");
+    assert_eq!(
+        (&report["pauses"], &report["cut_off"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(report["little"]["part"], "recorded");
 }
 
 /// A result with one try, as it stands in a file.
@@ -504,6 +554,12 @@ fn what_is_no_result_is_told_with_its_place_and_a_mend() {
         .output()
         .exits(2)
         .says("mend: unpack it: zcat");
+    let beside = report_of(lines(1)).args([RUN]).file(RUN, RUN_FILE).output();
+    let words = "out.jsonl.run: tells what a run was and holds no results";
+    beside
+        .exits(2)
+        .says(words)
+        .says("mend: name those beside it: out.jsonl");
     let gone = Shaper::plain().args(["report", "none.jsonl"]).output();
     gone.exits(2)
         .says("none.jsonl: cannot be read: No such file");

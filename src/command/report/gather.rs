@@ -104,6 +104,11 @@ struct FileOf {
 
 impl FileOf {
     fn open(path: &Path) -> Result<Self, Problem> {
+        if let Some(results) = results_of(path) {
+            let what = "tells what a run was and holds no results";
+            let mend = format!("name those beside it: {}", results.display());
+            return Err(Problem::usage(what, mend).at(path.display().to_string()));
+        }
         let mut results = Results::open(path)?;
         let beside = (path.as_os_str() != "-").then(|| manifest::find(path));
         let run = beside.and_then(|found| {
@@ -222,6 +227,13 @@ impl FileOf {
             torn: self.scan.torn,
         }
     }
+}
+
+/// The results that this stands beside, if it is a `FILE.run`: names with a `*` have both.
+fn results_of(path: &Path) -> Option<PathBuf> {
+    let results = path.to_str()?.strip_suffix(".run").map(PathBuf::from)?;
+    let told = manifest::find(&results).ok().flatten();
+    told.map(|_| results)
 }
 
 fn micros(us: u64) -> Tick {
