@@ -64,7 +64,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__compare)
-            opts="-c -H -X -n -h --discipline --concurrency --rate --qps --burst --window --tpm --limit --jobs --api --latency --seed --live --yes --header --bearer-env --method --data --base-url --format --limit-jobs --strict --allow-empty --report --report-file --color --ascii --html --hdr --help"
+            opts="-c -H -X -n -h --discipline --concurrency --rate --qps --burst --window --tpm --limit --jobs --api --latency --seed --live --yes --header --bearer-env --method --data --base-url --format --limit-jobs --strict --allow-empty --report --report-file --html --color --ascii --hdr --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -233,12 +233,12 @@ _shaper() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --color)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
-                    return 0
-                    ;;
                 --html)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 --hdr)

@@ -163,10 +163,10 @@ json\t'For programs'
 csv\t'For spreadsheets'
 none\t'No report'"
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l report-file -d 'Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l html -d 'The report as one page with charts, which needs no other file and no network' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -l html -d 'The report as one page with charts, which needs no other file and no network' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l hdr -d 'Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l live -d 'Send over HTTP, one discipline after the other'
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l yes -d 'Send what --live announces'

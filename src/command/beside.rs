@@ -9,6 +9,7 @@ use super::files::{folder, may_be_written};
 use crate::error::{Exit, Problem, to_write};
 use crate::file;
 use crate::report::Report;
+use crate::report::comparison::Comparison;
 use crate::report::hdr::Hdr;
 use crate::report::html::{self, Named};
 
@@ -24,10 +25,19 @@ pub(super) fn write(show: &ShowArgs, report: &Report) -> Result<(), Problem> {
 
 /// The page on all of these runs, if it is asked for.
 pub(super) fn page(show: &ShowArgs, runs: &[Named<'_>]) -> Result<(), Problem> {
+    html(show, || html::page(runs))
+}
+
+/// The page on disciplines that were compared, likewise.
+pub(super) fn compared(show: &ShowArgs, told: &Comparison) -> Result<(), Problem> {
+    html(show, || html::compared(told))
+}
+
+fn html(show: &ShowArgs, page: impl FnOnce() -> String) -> Result<(), Problem> {
     let Some(path) = &show.html else {
         return Ok(());
     };
-    put(path, &html::page(runs)).map_err(|why| unwritten(&why, "the page", path, "--html"))
+    put(path, &page()).map_err(|why| unwritten(&why, "the page", path, "--html"))
 }
 
 /// A regular file is replaced at once, or made; a device or a pipe takes the text, and so does a file in a folder

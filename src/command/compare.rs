@@ -6,7 +6,7 @@ use tokio::runtime;
 
 use super::args::{CompareArgs, NumberArgs};
 use super::run::exit_of;
-use super::{files, limits, say, show};
+use super::{beside, files, limits, say, show};
 use crate::client;
 use crate::clock::Clock;
 use crate::drive::disciplines::{self, DISCIPLINES, Keep, Live, Plan, Work};
@@ -36,8 +36,8 @@ pub(super) fn compare(
     args: &CompareArgs,
     leave: impl FnOnce(Exit) + Send + 'static,
 ) -> Result<Exit, Problem> {
-    if args.show.html.is_some() || !args.show.hdr.is_empty() {
-        let what = "--html and --hdr are for the report on a run";
+    if !args.show.hdr.is_empty() {
+        let what = "--hdr is for the report on a run";
         return Err(Problem::usage(what, "--report json has every figure"));
     }
     let read = |path| files::Taken::new(path, "the jobs are read from it");
@@ -51,12 +51,14 @@ pub(super) fn compare(
 }
 
 fn page(args: &CompareArgs, told: &Comparison) -> Result<(), Problem> {
-    show::of_page(
+    let beside = beside::compared(&args.show, told);
+    let told = show::of_page(
         &args.show,
         |look| comparison::text(told, look),
         || comparison::json(told),
         comparison::figures_only,
-    )
+    );
+    told.and(beside)
 }
 
 fn plan(args: &CompareArgs) -> Result<Plan, Problem> {

@@ -271,8 +271,14 @@ fn a_report_goes_where_and_as_it_is_asked_for() {
     let own = compare(["--report-file", "jobs.urls"]);
     let done = own.jobs("jobs.urls", "http://a.test/\n").output();
     done.exits(2).says("the jobs are read from it");
-    let done = compare(["--html", "page.html"]).output();
-    done.exits(2).says("--html");
+    let done = compare(["--hdr", "a.hgrm"]).output();
+    done.exits(2).says("--hdr is for the report on a run");
+    let done = compare(["--report", "none", "--html", "page.html"]).output();
+    done.exits(0);
+    assert!(done.bytes("page.html").ends_with(b"</html>\n"), "{done}");
+    let own = compare(["--html", "jobs.urls"]);
+    let done = own.jobs("jobs.urls", "http://a.test/\n").output();
+    done.exits(2).says("the jobs are read from it");
     let done = compare([]).stdout_is_closed().output();
     done.exits(141);
     assert!(done.stderr.is_empty(), "{done}");

@@ -17,7 +17,6 @@ use crate::units::{Cost, Rate};
 #[derive(Debug, Args)]
 #[command(
     after_help = after_help(),
-    mut_arg("html", |arg| arg.hide(true)),
     mut_arg("hdr", |arg| arg.hide(true)),
 )]
 pub(in crate::command) struct CompareArgs {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::Comparison;
 use super::text::Page;
 use super::words::{latency, plain_span, short};
+use super::{Comparison, Held, Still};
 use crate::report::grid::cut;
 
 const HEADING: &str = "WHAT EACH HOLDS STILL";
@@ -48,7 +48,9 @@ impl Page {
                 self.block(it, "", names, heads, width, nth * room);
             }
         }
-        self.crossing(it);
+        if let Some(text) = it.crossing() {
+            self.sentences("", 2, &text);
+        }
         self.line("");
     }
 
@@ -64,39 +66,16 @@ impl Page {
     ) {
         self.heading(HEADING, &row(title, left, heads, width));
         for held in &it.held {
-            let columns = &held.columns[first..first + heads.len()];
-            let verdicts = VERDICTS.iter().find(|verdicts| verdicts.0 == held.key);
-            let [rate, flight] = verdicts.map_or([""; 2], |verdicts| verdicts.1);
-            let rates: Vec<String> = columns.iter().map(|still| short(still.rate)).collect();
             let room = left - LABEL;
             let name = cut(&held.name, room, self.cut());
-            let label = format!("  {name:<room$}     sent/s");
-            self.beside(&row(&label, left, &rates, width), rate);
-            if held.key != "both" {
-                let flights = columns.iter().map(|still| short(still.in_flight));
-                let flights: Vec<String> = flights.collect();
-                let label = format!("  {:<room$}  in flight", "");
-                self.beside(&row(&label, left, &flights, width), flight);
+            let mut name = &*name;
+            for (what, all, verdict) in held.lines() {
+                let label = format!("  {name:<room$}  {what:>9}");
+                let cells = &all[first..first + heads.len()];
+                self.beside(&row(&label, left, cells, width), verdict);
+                name = "";
             }
         }
-    }
-
-    /// Where slots and rate meet.
-    fn crossing(&mut self, it: &Comparison) {
-        let has = |key: &str| it.held.iter().any(|held| held.key == key);
-        if !has("semaphore") || !has("qps") {
-            return;
-        }
-        let (slots, rate) = (it.numbers.slots.get(), it.numbers.rate.per_second());
-        #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-        let crossing = Duration::try_from_secs_f64(slots as f64 / rate);
-        let crossing = plain_span(crossing.unwrap_or(Duration::MAX));
-        let rate = short(rate);
-        let text = format!(
-            "They cross at {slots} slots / {rate} per second = {crossing}: a faster API is held by QPS, a \
-             slower one by slots."
-        );
-        self.sentences("", 2, &text);
     }
 
     /// A line, and a word behind it where there is room.
@@ -107,6 +86,47 @@ impl Page {
         } else {
             self.line(&format!("{line}   {word}"));
         }
+    }
+}
+
+impl Held {
+    /// What is said of its rates and of its tries in flight; empty if nothing is.
+    pub(in crate::report) fn verdicts(&self) -> [&'static str; 2] {
+        let verdicts = VERDICTS.iter().find(|verdicts| verdicts.0 == self.key);
+        verdicts.map_or([""; 2], |verdicts| verdicts.1)
+    }
+
+    /// Its rates and, where these say something, its tries in flight, as they are shown.
+    pub(in crate::report) fn lines(&self) -> Vec<(&'static str, Vec<String>, &'static str)> {
+        let shown = |part: fn(&Still) -> f64| {
+            let columns = self.columns.iter();
+            columns.map(|still| short(part(still))).collect()
+        };
+        let [rate, flight] = self.verdicts();
+        let mut lines = vec![("sent/s", shown(|still| still.rate), rate)];
+        if self.key != "both" {
+            lines.push(("in flight", shown(|still| still.in_flight), flight));
+        }
+        lines
+    }
+}
+
+impl Comparison {
+    /// Where slots and rate meet; `None` where one of them was not looked at.
+    pub(in crate::report) fn crossing(&self) -> Option<String> {
+        let has = |key: &str| self.held.iter().any(|held| held.key == key);
+        if !has("semaphore") || !has("qps") {
+            return None;
+        }
+        let (slots, rate) = (self.numbers.slots.get(), self.numbers.rate.per_second());
+        #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+        let crossing = Duration::try_from_secs_f64(slots as f64 / rate);
+        let crossing = plain_span(crossing.unwrap_or(Duration::MAX));
+        let rate = short(rate);
+        Some(format!(
+            "They cross at {slots} slots / {rate} per second = {crossing}: a faster API is held by QPS, a \
+             slower one by slots."
+        ))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::model::Latency;
 
 impl Comparison {
     /// The theory of slots beside what was observed; `None` if no semaphore was run.
-    pub(super) fn theory(&self) -> Option<String> {
+    pub(in crate::report) fn theory(&self) -> Option<String> {
         let semaphore = self.rows.iter().find(|row| row.key == "semaphore")?;
         let seen = self.of("semaphore")?;
         let slots = self.numbers.slots.get();
@@ -33,7 +33,7 @@ impl Comparison {
     }
 
     /// A sentence for each pair of disciplines that were both run and differ.
-    pub(super) fn lessons(&self) -> Vec<String> {
+    pub(in crate::report) fn lessons(&self) -> Vec<String> {
         let all = [
             self.semaphore_or_rate(),
             self.processes(),

@@ -5,9 +5,9 @@ mod json;
 mod lessons;
 mod raster;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod text;
-mod words;
+pub(super) mod words;
 
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::*;
-use crate::report::{Glyphs, Look, Paint};
+use crate::report::{Glyphs, Look, Paint, html};
 use crate::terminal::Columns;
 use crate::units::Tick;
 
@@ -44,7 +44,7 @@ fn figures(rate: &Rate, refused: u64) -> Box<Figures> {
 }
 
 /// A semaphore that is refused, a rate, one that was not run, and whatever the user has named.
-fn sample(rate: &str) -> Comparison {
+pub(in crate::report) fn sample(rate: &str) -> Comparison {
     let rate: Rate = rate.parse().unwrap();
     let row = |key, name: &str, seen| Row {
         key,
@@ -235,4 +235,44 @@ fn the_object_for_programs_has_every_figure_and_what_was_sent_when() {
     let flat = figures_only(object);
     assert_eq!(flat["disciplines"][0]["raster"], Value::Null);
     assert_eq!(flat["disciplines"][0]["ok"], 23);
+}
+
+#[test]
+fn the_page_with_charts_has_the_figures_of_the_text_and_draws_what_was_sent() {
+    let sample = sample("10");
+    let html = html::compared(&sample);
+    let flat = page(&sample, 100);
+    for row in &sample.rows {
+        assert!(html.contains(&format!("<bdi>{}</bdi>", row.name)), "{html}");
+        let Some(seen) = row.figures() else {
+            assert!(html.contains("\u{2014} in virtual time only"), "{html}");
+            continue;
+        };
+        let cells = words::figures(seen, "-");
+        let mut lines = flat.lines();
+        let line = lines.find(|line| cells.iter().all(|cell| line.contains(&**cell)));
+        assert!(line.is_some(), "{cells:?} in {flat}");
+        let cells = cells.iter().map(|cell| format!("<bdi>{cell}</bdi></td>"));
+        let (_, rest) = html
+            .split_once(&format!("<bdi>{}</bdi>", row.name))
+            .unwrap();
+        let (own, _) = rest.split_once("</tr>").unwrap();
+        for cell in cells {
+            assert!(own.contains(&cell), "no {cell} in {own}");
+        }
+    }
+    for told in [sample.theory().unwrap(), sample.crossing().unwrap()] {
+        assert!(html.contains(&told), "no {told}");
+    }
+    for told in ["Ended early by Ctrl-C", ">2000/s</td>", ">200</td>"] {
+        assert!(html.contains(told), "no {told}");
+    }
+    let (_, data) = html.split_once("id=\"data\">").unwrap();
+    let (data, _) = data.split_once("</script>").unwrap();
+    let data: Value = serde_json::from_str(data).unwrap();
+    let runs = data["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 3);
+    let time = &runs[0]["time"];
+    let sent = time["sent"][0].as_f64().unwrap() * time["width"].as_f64().unwrap();
+    assert!((sent - 1.0).abs() < 1e-9, "{time}");
 }

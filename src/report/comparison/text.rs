@@ -1,12 +1,9 @@
 //! A comparison for people: what each discipline holds still, the same jobs, figures, lessons. Floor 4: doors.
 
-use std::time::Duration;
-
 use super::raster::Scale;
-use super::words::{self, brief, latency, plain_span, short};
-use super::{CELLS, Cell, Comparison, Figures, LONG, Row, SHORT, Seen};
-use crate::engine::Signal;
-use crate::report::fold::{TIE, folded};
+use super::words::{self, latency, plain_span, short};
+use super::{CELLS, Cell, Comparison, Figures, Row, SHORT, Seen};
+use crate::report::fold::folded;
 use crate::report::grid::{Column, Grid, Side, cut, names, packed};
 use crate::report::{Look, Paint};
 
@@ -76,21 +73,9 @@ impl Page {
     }
 
     fn head(&mut self, it: &Comparison) {
-        let sentences = [
-            words::came(it),
-            words::left_out(&it.jobs),
-            words::world(&it.world),
-        ];
-        let mut sentences: Vec<String> = sentences.into();
-        sentences.retain(|sentence| !sentence.is_empty());
-        self.sentences("", 0, &sentences.join(" "));
+        self.sentences("", 0, &words::what(it));
         if let Some(signal) = it.cut {
-            let by = match signal {
-                Signal::Interrupt => "Ctrl-C",
-                Signal::Terminate => "SIGTERM",
-            };
-            let text = format!("Ended early by {by}: what was seen until then.");
-            self.sentences("", 0, &text);
+            self.sentences("", 0, &words::early(signal));
         }
         self.line("");
     }
@@ -184,7 +169,11 @@ impl Page {
             rows: it
                 .rows
                 .iter()
-                .map(|row| (row.name.clone(), row.figures().map(|seen| self.row(seen))))
+                .map(|row| {
+                    let seen = row.figures();
+                    let cells = seen.map(|seen| words::figures(seen, self.dash()));
+                    (row.name.clone(), cells)
+                })
                 .collect(),
             none: self.dash(),
         };
@@ -192,49 +181,15 @@ impl Page {
         for line in lines {
             self.heading("FIGURES", &line);
         }
-        let window = |span| format!("(t - {}, t]", plain_span(span)).replace(' ', &TIE.to_string());
-        let text = format!(
-            "Most sends in any half-open window {}, {}. p50, p99: from a job's arrival to its last answer. \
-             Bound by: what held the jobs longest.",
-            window(SHORT),
-            window(LONG)
-        );
-        self.sentences("", 2, &text);
+        self.sentences("", 2, &words::of_figures());
         self.line("");
-    }
-
-    fn row(&self, seen: &Figures) -> Vec<String> {
-        let span = |span: Option<Duration>| span.map_or(self.dash().to_owned(), brief);
-        vec![
-            seen.most_in_short.to_string(),
-            seen.most_in_long.to_string(),
-            seen.not_sent.to_string(),
-            seen.ok.to_string(),
-            seen.refused.to_string(),
-            span(seen.p50),
-            span(seen.p99),
-            seen.peak_in_flight.to_string(),
-            span((seen.sends > 0).then_some(seen.finish)),
-            if seen.bound_by.is_empty() {
-                self.dash().to_owned()
-            } else {
-                seen.bound_by.clone()
-            },
-        ]
     }
 
     fn spike(&mut self, it: &Comparison) {
         let Some(spike) = &it.spike else {
             return;
         };
-        let come = if spike.jobs == 1 { "comes" } else { "come" };
-        let text = format!(
-            "{} {come} {} before a boundary of the fixed windows, {} at it",
-            words::jobs(spike.jobs),
-            plain_span(spike.before),
-            spike.jobs,
-        );
-        self.sentences("THE DOUBLE SPIKE", 20, &text);
+        self.sentences("THE DOUBLE SPIKE", 20, &words::around(spike));
         let longest = spike.rows.iter().map(|row| row.name.chars().count());
         let longest = longest.max().unwrap_or(0);
         let digits = spike.rows.iter().map(|row| row.most.to_string().len());
@@ -274,7 +229,7 @@ impl Page {
 
 impl Row {
     /// What was seen; `None` if it was not run.
-    fn figures(&self) -> Option<&Figures> {
+    pub(in crate::report) fn figures(&self) -> Option<&Figures> {
         match &self.seen {
             Seen::Run(figures) => Some(figures),
             Seen::NotRun(_) => None,

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use super::{Comparison, Jobs, World};
+use super::{Comparison, Figures, Jobs, LONG, SHORT, Spike, World};
+use crate::engine::Signal;
 use crate::limit::{Counts, Kind, Spec};
 use crate::model::{Latency, ModelSpec};
+use crate::report::fold::TIE;
 use crate::units::{Rate, exact_span, show_span, three_digits};
 
 /// Two digits that matter, without zeros behind the point: `400`, `10`, `0.5`.
-pub(super) fn short(number: f64) -> String {
+pub(in crate::report) fn short(number: f64) -> String {
     if number >= 99.5 {
         return format!("{number:.0}");
     }
@@ -29,7 +31,7 @@ pub(super) fn short(number: f64) -> String {
 }
 
 /// `50 ms`, `2 s`.
-pub(super) fn plain_span(span: Duration) -> String {
+pub(in crate::report) fn plain_span(span: Duration) -> String {
     let text = if span < Duration::from_secs(120) {
         show_span(span)
     } else {
@@ -45,7 +47,7 @@ pub(super) fn plain_span(span: Duration) -> String {
 }
 
 /// Three digits and one unit, whatever the span: `2.45 s`, `16.7 min`, `41.6 d`.
-pub(super) fn brief(span: Duration) -> String {
+fn brief(span: Duration) -> String {
     const UNITS: [(f64, &str); 4] = [
         (365.25 * 86_400.0, "y"),
         (86_400.0, "d"),
@@ -61,7 +63,7 @@ pub(super) fn brief(span: Duration) -> String {
 }
 
 /// How an API of this latency answers: `in 50 ms`.
-pub(super) fn latency(latency: Latency) -> String {
+pub(in crate::report) fn latency(latency: Latency) -> String {
     match latency {
         Latency::Fixed(span) => plain_span(span),
         Latency::Exponential(mean) => format!("exp {}", plain_span(mean)),
@@ -119,8 +121,67 @@ pub(super) fn api(spec: &ModelSpec) -> String {
     }
 }
 
+/// What was compared: jobs, and what stood at the other end.
+pub(in crate::report) fn what(it: &Comparison) -> String {
+    let mut sentences = vec![came(it), left_out(&it.jobs), world(&it.world)];
+    sentences.retain(|sentence| !sentence.is_empty());
+    sentences.join(" ")
+}
+
+/// Why less was seen than there was.
+pub(in crate::report) fn early(signal: Signal) -> String {
+    let by = match signal {
+        Signal::Interrupt => "Ctrl-C",
+        Signal::Terminate => "SIGTERM",
+    };
+    format!("Ended early by {by}: what was seen until then.")
+}
+
+/// The figures of one discipline, in the order of the columns; `none` where there is none.
+pub(in crate::report) fn figures(seen: &Figures, none: &str) -> Vec<String> {
+    let span = |span: Option<Duration>| span.map_or(none.to_owned(), brief);
+    vec![
+        seen.most_in_short.to_string(),
+        seen.most_in_long.to_string(),
+        seen.not_sent.to_string(),
+        seen.ok.to_string(),
+        seen.refused.to_string(),
+        span(seen.p50),
+        span(seen.p99),
+        seen.peak_in_flight.to_string(),
+        span((seen.sends > 0).then_some(seen.finish)),
+        if seen.bound_by.is_empty() {
+            none.to_owned()
+        } else {
+            seen.bound_by.clone()
+        },
+    ]
+}
+
+/// What these figures are.
+pub(in crate::report) fn of_figures() -> String {
+    let window = |span| format!("(t - {}, t]", plain_span(span)).replace(' ', &TIE.to_string());
+    format!(
+        "Most sends in any half-open window {}, {}. p50, p99: from a job's arrival to its last answer. \
+         Bound by: what held the jobs longest.",
+        window(SHORT),
+        window(LONG)
+    )
+}
+
+/// What comes around a boundary.
+pub(in crate::report) fn around(spike: &Spike) -> String {
+    let come = if spike.jobs == 1 { "comes" } else { "come" };
+    format!(
+        "{} {come} {} before a boundary of the fixed windows, {} at it",
+        jobs(spike.jobs),
+        plain_span(spike.before),
+        spike.jobs,
+    )
+}
+
 /// How many jobs came, from where and when.
-pub(super) fn came(it: &Comparison) -> String {
+fn came(it: &Comparison) -> String {
     let all = &it.jobs;
     let count = jobs(all.count);
     let of = match (all.inputs.as_slice(), all.units) {
@@ -137,7 +198,7 @@ pub(super) fn came(it: &Comparison) -> String {
 }
 
 /// The lines that are left out; empty if none is.
-pub(super) fn left_out(all: &Jobs) -> String {
+fn left_out(all: &Jobs) -> String {
     match all.invalid {
         0 => String::new(),
         1 => "1 invalid line is left out.".to_owned(),
@@ -146,7 +207,7 @@ pub(super) fn left_out(all: &Jobs) -> String {
 }
 
 /// What stood at the other end.
-pub(super) fn world(world: &World) -> String {
+fn world(world: &World) -> String {
     /// So many servers are named.
     const NAMED: usize = 3;
     match world {

@@ -92,7 +92,7 @@ fn points(latencies: &Latencies) -> Value {
 }
 
 /// Five digits that matter: a screen shows no more.
-fn brief(number: f64) -> f64 {
+pub(super) fn brief(number: f64) -> f64 {
     if number == 0.0 || !number.is_finite() {
         return 0.0;
     }

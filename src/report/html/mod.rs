@@ -1,6 +1,7 @@
 //! The report as one page that needs nothing else: no network, no other file. Floor 4: doors.
 
 mod axis;
+mod compared;
 mod data;
 mod latency;
 mod law;
@@ -24,6 +25,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::digest::{SHA256, digest};
 
+pub use self::compared::compared;
 use self::markup::{Name, Text, in_script};
 use super::Report;
 

@@ -316,6 +316,31 @@
       });
     },
   };
+  kinds.compared = (element) => {
+    const some = several((run) => run.time).filter(([, time]) => time.sent.length > 0);
+    const data = uPlot.join(some.map(([, time]) => [starts(time), held(time.sent)]));
+    const rates = data.slice(1).flat().filter((rate) => rate > 0).sort((one, other) => one - other);
+    const middle = rates[rates.length >> 1] ?? 1;
+    // Where a few are far above the others, all of them are seen: even up to there, by powers above.
+    const even = middle / 4;
+    const powers = rates[rates.length - 1] > middle * 8;
+    const rungs = (top) => {
+      const all = [0];
+      const decades = top > even * 1e4;
+      for (let power = Math.floor(Math.log10(even)); 10 ** power < top; power += 1) {
+        for (const one of decades ? [1] : [1, 2, 5]) if (one * 10 ** power >= even && one * 10 ** power <= top) all.push(+(one * 10 ** power).toPrecision(1));
+      }
+      return all;
+    };
+    draw(element, {
+      data,
+      scales: { x: { time: false }, y: powers ? { distr: 4, asinh: even, ...upTo() } : upTo() },
+      series: some.map(([name, , ink, dash]) => ({ name, ink, dash: DASHES[dash], paths: stepped })),
+      axes: [OVER_TIME, { scale: "y", size: 58, values: per, ...(powers ? { splits: (u) => rungs(u.scales.y.max), filter: (u, splits) => splits } : {}) }],
+      show: (series, idx, u) => (u.data[series + 1][idx] == null ? null : digits(u.data[series + 1][idx]) + "/s"),
+      at: (x) => "at " + seconds(x),
+    });
+  };
   const several = (part) => runs.map((run, nth) => [run.name, part(run), `--s${1 + nth % 8}`, (nth + (nth >> 3)) % 4]);
 
   // Percentiles on an axis on which each nine has the same room.

@@ -46,7 +46,9 @@ impl Series {
     pub(super) fn of(summary: &Summary) -> Self {
         let timeline = &summary.timeline;
         let cells = timeline.cells();
-        let together = together(summary, cells.len() as u64, timeline.width());
+        // Slots that are taken and freed together come in waves as long as a try takes.
+        let wave = summary.stretch.mean.unwrap_or_default() * 2;
+        let together = together(summary.tries, wave, cells.len() as u64, timeline.width());
         let chunks = chunks(cells, usize::try_from(together).unwrap_or(usize::MAX));
         let width = timeline.width().as_secs_f64();
         let mean = |cells: &[Cell]| Bin::of(cells, width, |cell| timeline.in_flight(cell));
@@ -124,11 +126,9 @@ pub(super) fn since(at: Tick, zero: Tick) -> f64 {
     at.since(zero).as_secs_f64() - zero.since(at).as_secs_f64()
 }
 
-/// How many cells make a bin.
-fn together(summary: &Summary, cells: u64, width: Duration) -> u64 {
-    let tries = summary.tries.max(1);
-    // Slots that are taken and freed together come in waves as long as a try takes.
-    let wave = summary.stretch.mean.unwrap_or_default() * 2;
+/// How many cells make a bin that has its share of so many tries, and is as long as a wave of them.
+pub(super) fn together(tries: u64, wave: Duration, cells: u64, width: Duration) -> u64 {
+    let tries = tries.max(1);
     let waves = wave.as_nanos().div_ceil(width.as_nanos().max(1));
     let fewest = (cells * TRIES / tries)
         .max(cells.div_ceil(MOST))

@@ -9,6 +9,7 @@ use super::{Named, page};
 use crate::metrics::Metrics;
 use crate::outcome::{FailureKind, Status, Try};
 use crate::proof::Proof;
+use crate::report::comparison::tests::sample;
 use crate::report::samples::{self, HOSTILE};
 use crate::report::{Report, html};
 use crate::units::Tick;
@@ -33,9 +34,18 @@ fn together() -> String {
     html::page(&named)
 }
 
+/// Disciplines, one of which has a name that would break out.
+fn disciplines() -> String {
+    let mut it = sample("10");
+    it.rows[0].name = HOSTILE.to_owned();
+    it.held[0].name = HOSTILE.to_owned();
+    it.jobs.inputs = vec![HOSTILE.to_owned()];
+    html::compared(&it)
+}
+
 #[test]
 fn no_name_breaks_out_of_its_place() {
-    for page in [alone(&samples::fullest()), together()] {
+    for page in [alone(&samples::fullest()), together(), disciplines()] {
         // Three scripts and a style, and nothing that a name could have begun or ended.
         assert_eq!(page.matches("<script").count(), 3);
         assert_eq!(page.matches("</script").count(), 3);
@@ -73,7 +83,7 @@ fn nothing_is_asked_of_any_network_and_no_other_script_may_run() {
 
 #[test]
 fn every_id_is_there_once_and_every_link_leads_to_one() {
-    for page in [alone(&samples::fullest()), together()] {
+    for page in [alone(&samples::fullest()), together(), disciplines()] {
         let values = |attribute: &str| -> Vec<String> {
             let each = page.split(attribute).skip(1);
             each.map(|rest| rest.split('"').next().unwrap().to_owned())
@@ -178,7 +188,13 @@ fn a_browser_draws_every_chart_without_an_error() {
     let [whole, empty, fullest] =
         [samples::held_by_qps(), samples::empty(), samples::fullest()].map(|it| alone(&it));
     let together = together().replace("<details class=\"run\">", "<details class=\"run\" open>");
-    for (page, charts) in [(whole, 5), (empty, 0), (fullest, 5), (together, 3 + 2 * 5)] {
+    for (page, charts) in [
+        (whole, 5),
+        (empty, 0),
+        (fullest, 5),
+        (together, 3 + 2 * 5),
+        (disciplines(), 1),
+    ] {
         let dom = drawn(browser, folder.path(), &page);
         let (root, _) = dom.split_once("<head>").unwrap_or((&dom, ""));
         assert!(!root.contains("data-error"), "{root}");
