@@ -35,11 +35,10 @@ fn hundred() -> Vec<u8> {
 
 /// So many jobs of so many tokens.
 fn jobs(count: u64, tokens: u64) -> String {
-    (0..count)
-        .map(|nth| {
-            format!("{{\"id\":\"j{nth}\",\"url\":\"http://a.test/{nth}\",\"tokens\":{tokens}}}\n")
-        })
-        .collect()
+    let line = |nth| {
+        format!("{{\"id\":\"j{nth}\",\"url\":\"http://a.test/{nth}\",\"tokens\":{tokens}}}\n")
+    };
+    (0..count).map(line).collect::<Vec<_>>().concat()
 }
 
 #[test]
@@ -307,7 +306,7 @@ fn who_waits_too_long_fails_in_the_plan_as_in_the_run() {
 
 #[test]
 fn slots_of_an_origin_and_limits_for_each_key_hold_in_the_plan() {
-    let text: String = (0..60)
+    let lines = (0..60)
         .map(|nth| {
             format!(
                 "{{\"url\":\"http://{}.test/\",\"key\":\"k{}\"}}\n",
@@ -315,7 +314,8 @@ fn slots_of_an_origin_and_limits_for_each_key_hold_in_the_plan() {
                 nth % 3
             )
         })
-        .collect();
+        .collect::<Vec<_>>();
+    let text = lines.concat();
     let takes = |args: &str| {
         let run = plan(["jobs.jsonl", "--report", "json"]).args(words(args));
         let done = run.file("jobs.jsonl", &text).output();
