@@ -12,7 +12,7 @@ use super::paid::Paid;
 use super::rule::Rule;
 use super::rules::{Order, Oversize, Refund, Rules};
 use crate::job::Job;
-use crate::limit::{Hold, Leaves, Moment, NeverFits, Ready, Setting, Used, keys_of};
+use crate::limit::{Hold, Kind, Leaves, Moment, NeverFits, Ready, Setting, Used, keys_of};
 use crate::metrics::{Owner, Pace};
 use crate::outcome::{UnitsSpent, Waits};
 use crate::units::Tick;
@@ -54,6 +54,8 @@ pub(super) struct Gate {
     refund: Refund,
     /// How long windows are kept that keep a measured guard.
     guard: Option<Duration>,
+    /// At which moments a rule that keeps a log is told of them.
+    logs: [Option<Leaves>; 2],
     /// What waits are called that are for no rule.
     words: Vec<(Owner, Arc<str>)>,
 }
@@ -82,6 +84,10 @@ impl Gate {
             oversize: rules.oversize,
             refund: rules.refund,
             guard: None,
+            logs: [Leaves::Send, Leaves::Reply].map(|leaves| {
+                let mut windows = rules.limits.iter().filter(|it| it.kind == Kind::Window);
+                windows.any(|it| it.leaves == leaves).then_some(leaves)
+            }),
             words: Owner::FIXED
                 .map(|owner| (owner, owner.word().into()))
                 .into(),
@@ -358,6 +364,9 @@ impl Gate {
     }
 
     fn moved(&mut self, holds: &mut Holds, at: Tick, leaves: Leaves) {
+        if !self.logs.contains(&Some(leaves)) {
+            return;
+        }
         let rules = self.rules.iter().zip(&*holds.states);
         for ((rule, &state), hold) in rules.zip(&mut holds.taken) {
             if let Some(hold) = hold.as_mut().filter(|_| rule.leaves() == leaves) {

@@ -83,21 +83,35 @@ impl Proof {
         while self.flying.front().is_some_and(|(_, tries)| *tries == 0) {
             self.flying.pop_front();
         }
-        if let Some(event) = Event::of(ended, keys) {
-            let place = self.free.pop().unwrap_or(self.events.len());
-            self.ended.push(Reverse((event.granted, place)));
-            if place == self.events.len() {
-                self.events.push(Some(event));
-            } else {
-                self.events[place] = Some(event);
-            }
-        }
         // Whatever is still to end was granted at or after this moment, and sent no earlier.
         let known = self
             .flying
             .front()
             .map_or(Tick(u64::MAX), |oldest| oldest.0);
+        if let Some(event) = Event::of(ended, keys) {
+            self.sort(event, known);
+        }
         self.release(known);
+    }
+
+    /// An event waits for those before it; where nobody waits and all before it are known, it is told at once.
+    fn sort(&mut self, event: Event, known: Tick) {
+        if let Some(prover) = &mut self.prover
+            && self.ended.is_empty()
+            && self.granted.is_empty()
+            && event.sent <= known
+        {
+            prover.granted(&event);
+            prover.sent(&event);
+            return;
+        }
+        let place = self.free.pop().unwrap_or(self.events.len());
+        self.ended.push(Reverse((event.granted, place)));
+        if place == self.events.len() {
+            self.events.push(Some(event));
+        } else {
+            self.events[place] = Some(event);
+        }
     }
 
     /// What was found.
