@@ -16,8 +16,9 @@ use crate::drive::what_if;
 use crate::engine::Rules;
 use crate::error::{Exit, Problem};
 use crate::limit::{Guard, Setting, keys_of};
+use crate::metrics::Owner;
 use crate::metrics::diagnose::Diagnosis;
-use crate::metrics::littles::Theory;
+use crate::metrics::littles::{Setup, Theory};
 use crate::model::{ModelSpec, Observed};
 use crate::progress::{Mode, Progress, Snapshot};
 use crate::report::forecast::{self as report, Api, Forecast, Said};
@@ -126,12 +127,11 @@ fn asked_api(args: &ApiArgs) -> Result<(ModelSpec, Option<Observed>, Api), Probl
         );
         return Ok((ModelSpec::default(), observed, Api { answers, said }));
     }
-    let mut api = args.api.clone().unwrap_or_default();
+    let given = args.api.as_ref();
+    let mut api = given.map(|given| given.spec.clone()).unwrap_or_default();
     api.latency = args.latency.unwrap_or(api.latency);
-    let said = match (&args.api, args.latency) {
-        (None, None) => Said::ByNobody,
-        (Some(_), _) | (_, Some(_)) => said,
-    };
+    let is_said = args.latency.is_some() || given.is_some_and(|given| given.says("latency"));
+    let said = if is_said { said } else { Said::ByNobody };
     let answers = format!("modelled: {api}");
     Ok((api, None, Api { answers, said }))
 }
@@ -144,7 +144,12 @@ fn planned(args: &PlanArgs, clock: Clock, terms: &Terms, input: Input) -> Result
     let mut lines = Batches::spawn(input.source)?;
     let shown = !args.quiet && io::stderr().is_terminal();
     let mode = if shown { Mode::Auto } else { Mode::None };
-    let mut progress = Progress::new(mode, terms.rules.setup());
+    // The pace is that of this machine: no limit of the run is set beside it.
+    let setup = Setup {
+        limits: Vec::new(),
+        ..terms.rules.setup()
+    };
+    let mut progress = Progress::new(mode, setup);
     let mut steps = 0;
     let planned = forecast::plan(terms, &mut lines, |_, engine| {
         steps += 1;
@@ -157,7 +162,7 @@ fn planned(args: &PlanArgs, clock: Clock, terms: &Terms, input: Input) -> Result
                 in_flight: in_flight as u64,
                 waiting,
                 refused: engine.answers(StatusCode::TOO_MANY_REQUESTS),
-                binds: engine.holds_back(),
+                binds: Owner::Nothing,
                 until: None,
                 left: None,
             };

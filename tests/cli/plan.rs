@@ -108,7 +108,14 @@ fn a_default_latency_is_called_a_guess_and_one_that_was_given_is_not() {
         done.exits(0);
         squeezed(&page(&done))
     };
-    assert!(told("-").contains("latency=100ms, a guess; --latency 2s"));
+    for unsaid in ["", " --api fail=503:1%"] {
+        let told = told(&format!("-{unsaid}"));
+        assert!(told.contains("modelled: latency=100ms"), "{told}");
+        assert!(
+            told.contains("its latency is a guess: --latency 2s"),
+            "{told}"
+        );
+    }
     for said in [
         "--latency 100ms",
         "--api latency=100ms",

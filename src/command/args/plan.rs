@@ -6,9 +6,10 @@ use clap::builder::{BoolishValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 
 use super::super::values::order;
+use super::compare::ApiWords;
 use super::{InputArgs, JobArgs, LimitArgs, RetryArgs, ShowArgs, UnitArgs, WaitingArgs};
 use crate::engine::Order;
-use crate::model::{Latency, ModelSpec};
+use crate::model::Latency;
 use crate::report::forecast::Price;
 
 /// `shaper plan`.
@@ -78,7 +79,7 @@ pub(in crate::command) struct ApiArgs {
     pub(in crate::command) latency_from: Option<PathBuf>,
     /// A whole API, as for --mock: latency=50ms,limit=10/1s window,slots=8,fail=503:1%,tokens=N,…
     #[arg(long, value_name = "SPEC", allow_hyphen_values = true)]
-    pub(in crate::command) api: Option<ModelSpec>,
+    pub(in crate::command) api: Option<ApiWords>,
     /// What units cost: PRICE/UNITS (2.5/1M), or of the parts input:2.5/1M,output:10/1M
     #[arg(long, value_name = "PRICE", allow_hyphen_values = true)]
     pub(in crate::command) price: Option<Price>,

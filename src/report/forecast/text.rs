@@ -49,7 +49,7 @@ impl Page {
         let text = match plan.api.said {
             Said::ByOption => plan.api.answers.clone(),
             Said::ByNobody => format!(
-                "{}, a guess; --latency 2s, --latency-from RESULTS or --api SPEC says it",
+                "{}; its latency is a guess: --latency 2s, --latency-from RESULTS or --api SPEC says it",
                 plan.api.answers
             ),
         };
