@@ -26,7 +26,7 @@ const PERIOD: Duration = Duration::from_millis(5);
 const FEW: u64 = 1_000;
 
 /// The bounds of a run, and what answers.
-const SETTINGS: [(&str, &str); 11] = [
+const SETTINGS: [(&str, &str); 12] = [
     ("-c 20", "latency=100ms"),
     ("-c 10", "latency=exp:50ms"),
     ("-c 20", "latency=p50:80ms/p99:400ms"),
@@ -39,6 +39,7 @@ const SETTINGS: [(&str, &str); 11] = [
     ),
     ("-c 50 --window 100/1s", "latency=100ms"),
     ("-c 50 --window 100/1s", "latency=exp:50ms"),
+    ("-c 50 --window 100/1s", "latency=100ms,limit=100/1s window"),
     ("-c 20 --backoff 100ms..2s", "latency=50ms,fail=503:20%"),
     ("-c 20 --max-attempts 9", "latency=50ms,limit=100/1s window"),
 ];
