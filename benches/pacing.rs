@@ -4,6 +4,8 @@
 
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
+mod support;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -15,6 +17,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use shaper::clock::Clock;
+use support::process::{TICKS_PER_SECOND, ticks};
 
 /// Rates per second, how many seconds each run takes, and rounds: an odd number, the middle one is printed.
 const RATES: [(u64, u64, usize); 4] = [(10, 15, 1), (100, 5, 3), (1000, 4, 3), (5000, 4, 3)];
@@ -36,9 +39,6 @@ const MEASURED: Duration = Duration::from_secs(10);
 
 /// What the line alone may cost, in per cent of a core; sending costs more (the client, and this system).
 const LINE: f64 = 10.0;
-
-/// What the system charges CPU time in: `USER_HZ`, 100 on every Linux.
-const TICKS_PER_SECOND: f64 = 100.0;
 
 /// What the results of a run say.
 struct Run {
@@ -222,23 +222,14 @@ fn wait_in_line(folder: &Path, server: &str, waiting: u64) -> f64 {
         .expect("the program was built");
     // Reading ahead is over by then.
     thread::sleep(Duration::from_secs(2));
-    let (clock, before) = (Clock::start(), ticks(&program));
+    let had = || ticks(program.id()).expect("it runs");
+    let (clock, before) = (Clock::start(), had());
     thread::sleep(MEASURED);
-    let cpu = (ticks(&program) - before) / TICKS_PER_SECOND;
+    #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
+    let cpu = (had() - before) as f64 / TICKS_PER_SECOND;
     let share = cpu / Duration::from_nanos(clock.now().0).as_secs_f64();
     end(&mut program);
     share * 100.0
-}
-
-/// CPU time that a program has had, in ticks.
-fn ticks(program: &Child) -> f64 {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", program.id())).expect("it runs");
-    // Behind the name, which may hold blanks: fields 14 and 15 are the times, see proc(5).
-    let (_, fields) = stat.rsplit_once(')').expect("it has a name");
-    let times = fields.split_whitespace().skip(11).take(2);
-    times
-        .map(|ticks| ticks.parse::<f64>().expect("a number"))
-        .sum()
 }
 
 fn end(program: &mut Child) {
