@@ -2,96 +2,66 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::Serialize;
 use serde_json::value::RawValue;
+
+use super::line::Object;
 
 /// Deeper bodies stand as text: common readers of JSON, this program's included, give up at 128.
 const DEEPEST: usize = 100;
 
-/// The two fields of a result that can hold a body; exactly one is there.
-#[derive(Debug, Default, Serialize)]
-pub(super) struct Body<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    body: Option<Embedded<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    body_base64: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum Embedded<'a> {
-    Json(Box<RawValue>),
-    Text(&'a str),
-    Nothing,
-}
-
-impl<'a> Body<'a> {
-    /// `"body":null`.
-    pub(super) fn nothing() -> Self {
-        Self {
-            body: Some(Embedded::Nothing),
-            body_base64: None,
-        }
+/// The body of an answer, in one of the two fields that can hold it: JSON as JSON on one line, other text as a
+/// string, anything else as base64.
+pub(super) fn put(bytes: &[u8], line: &mut Object<'_>) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return line.put("body_base64", STANDARD.encode(bytes));
+    };
+    let is_json = serde_json::from_str::<&RawValue>(text).is_ok();
+    if !is_json {
+        return line.put("body", text);
     }
-
-    /// JSON as JSON on one line, other text as a string, anything else as base64.
-    pub(super) fn of(bytes: &'a [u8]) -> Self {
-        let Ok(text) = std::str::from_utf8(bytes) else {
-            return Self {
-                body: None,
-                body_base64: Some(STANDARD.encode(bytes)),
-            };
-        };
-        let json = serde_json::from_str::<&RawValue>(text).ok();
-        let body = match json.map(compact) {
-            Some((json, depth)) if depth <= DEEPEST => Embedded::Json(json),
-            Some(_) | None => Embedded::Text(text),
-        };
-        Self {
-            body: Some(body),
-            body_base64: None,
-        }
+    let out = line.key("body");
+    let start = out.len();
+    if compact(text, out) > DEEPEST {
+        out.truncate(start);
+        serde_json::to_writer(out, text).expect("memory takes all");
     }
 }
 
-/// The same value without white space outside of strings, numbers as they were written, and how
-/// deep it nests. Strings of valid JSON hold no line breaks (RFC 8259 §7), so it is one line.
-pub(super) fn compact(json: &RawValue) -> (Box<RawValue>, usize) {
-    let json = json.get();
-    let mut text = String::with_capacity(json.len());
+/// Writes valid JSON without white space outside of strings, numbers as they were written; returns how deep it
+/// nests. Strings of valid JSON hold no line breaks (RFC 8259 §7), so it is one line.
+pub(super) fn compact(json: &str, out: &mut Vec<u8>) -> usize {
     let (mut depth, mut deepest): (usize, usize) = (0, 0);
-    let mut rest = json;
-    while let Some(at) = rest.find(['"', ' ', '\t', '\r', '\n', '[', '{', ']', '}']) {
-        text.push_str(&rest[..at]);
-        let end = match rest.as_bytes()[at] {
-            b'"' => at + string_length(&rest[at..]),
-            _ => at + 1,
-        };
-        match rest.as_bytes()[at] {
-            b' ' | b'\t' | b'\r' | b'\n' => {}
+    let mut rest = json.as_bytes();
+    // What was seen and not yet written.
+    let mut seen = 0;
+    while let Some(&byte) = rest.get(seen) {
+        match byte {
+            b'"' => seen += string_length(&rest[seen..]),
+            b' ' | b'\t' | b'\r' | b'\n' => {
+                out.extend_from_slice(&rest[..seen]);
+                rest = &rest[seen + 1..];
+                seen = 0;
+            }
             b'[' | b'{' => {
                 depth += 1;
                 deepest = deepest.max(depth);
-                text.push_str(&rest[at..end]);
+                seen += 1;
             }
             b']' | b'}' => {
                 depth = depth.saturating_sub(1);
-                text.push_str(&rest[at..end]);
+                seen += 1;
             }
-            _ => text.push_str(&rest[at..end]),
+            _ => seen += 1,
         }
-        rest = &rest[end..];
     }
-    text.push_str(rest);
-    let compacted =
-        RawValue::from_string(text).expect("white space outside of strings says nothing");
-    (compacted, deepest)
+    out.extend_from_slice(rest);
+    deepest
 }
 
 /// The length of the string that JSON begins with, quotes included.
-fn string_length(json: &str) -> usize {
+fn string_length(json: &[u8]) -> usize {
     let mut escaped = false;
-    let end = json.bytes().skip(1).position(|byte| {
+    let end = json.iter().skip(1).position(|&byte| {
         let ends = byte == b'"' && !escaped;
         escaped = byte == b'\\' && !escaped;
         ends
@@ -104,7 +74,11 @@ mod tests {
     use super::*;
 
     fn shown(bytes: &[u8]) -> String {
-        serde_json::to_string(&Body::of(bytes)).unwrap()
+        let mut out = Vec::new();
+        let mut line = Object::begin(&mut out);
+        put(bytes, &mut line);
+        line.end();
+        String::from_utf8(out).unwrap()
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::body::{Body, compact};
+use super::body::{self, compact};
 use crate::job::{History, Job, without_credentials};
 use crate::limit::{Counts, KeyBy, Spec, keys_of};
 use crate::outcome::{FailureKind, Outcome, Spent, Try, UnitsSpent};
@@ -94,76 +95,92 @@ pub enum Inputs {
 }
 
 impl Form {
-    /// Adds the line of an outcome, with its line break.
+    /// Adds the line of an outcome, with its line break; the fields in the order of the contract.
     pub fn write(&self, outcome: &Outcome, out: &mut Vec<u8>) {
-        serde_json::to_writer(&mut *out, &self.row(outcome))
-            .expect("memory takes all, and every key is a string");
+        let reply = outcome.reply.as_ref();
+        let job = outcome.line.as_ref().ok();
+        let (place, id, hash) = match &outcome.line {
+            Ok(job) => (&job.place, job.id.as_deref(), job.hash),
+            Err(bad) => (&bad.place, bad.id.as_deref(), bad.hash),
+        };
+        let mut line = Object::begin(out);
+        line.put("seq", outcome.seq);
+        line.put("line", place.line);
+        match self.inputs {
+            Inputs::One => {}
+            Inputs::Several => line.put("file", &*place.file),
+        }
+        line.put("id", id);
+        line.put("job", format_args!("{hash}"));
+        // It takes the place of an earlier result, which failed.
+        if job.is_some_and(|job| job.history == History::Failed) {
+            line.put("again", true);
+        }
+        line.put("status", outcome.status.word());
+        line.put("http_status", outcome.tries.last().and_then(status));
+        line.put("attempts", outcome.tries.len());
+        line.millis("queue_ms", outcome.queue);
+        match outcome.queue {
+            Some(_) => waits(outcome, line.key("wait_ms")),
+            None => line.put("wait_ms", ()),
+        }
+        line.millis("latency_ms", outcome.latency());
+        // Not known with this client.
+        line.millis("connect_ms", None);
+        line.millis("since_due_ms", outcome.since_due());
+        line.put("tokens", outcome.units.map(|spent| self.tokens(spent)));
+        if let Some(job) = job.filter(|_| !self.keys.is_empty()) {
+            line.put("per", self.per(job));
+        }
+        self.tries(outcome, line.key("tries"));
+        line.put("url", job.map(|job| job.target.shown()));
+        let headers = match self.headers {
+            Keep::Keep => reply.map(|reply| ReplyHeaders(&reply.head.headers)),
+            Keep::None => None,
+        };
+        line.put("headers", headers);
+        match (self.body, reply) {
+            (Keep::Keep, Some(reply)) => body::put(&reply.body, &mut line),
+            (Keep::Keep, None) | (Keep::None, _) => line.put("body", ()),
+        }
+        match job.and_then(|job| job.meta.as_deref()) {
+            Some(meta) => one_line(meta, line.key("meta")),
+            None => line.put("meta", ()),
+        }
+        line.put("error", error(outcome));
+        line.end();
         out.push(b'\n');
     }
 
-    fn row<'a>(&'a self, outcome: &'a Outcome) -> Row<'a> {
-        let reply = outcome.reply.as_ref();
-        let place = match &outcome.line {
-            Ok(job) => &job.place,
-            Err(bad) => &bad.place,
-        };
-        let (id, hash) = match &outcome.line {
-            Ok(job) => (job.id.as_deref(), job.hash),
-            Err(bad) => (bad.id.as_deref(), bad.hash),
-        };
-        let job = outcome.line.as_ref().ok();
-        Row {
-            seq: outcome.seq,
-            line: place.line,
-            file: match self.inputs {
-                Inputs::One => None,
-                Inputs::Several => Some(&place.file),
-            },
-            id,
-            job: hash.to_string(),
-            again: job
-                .is_some_and(|job| job.history == History::Failed)
-                .then_some(true),
-            status: outcome.status.word(),
-            http_status: outcome.tries.last().and_then(status),
-            attempts: outcome.tries.len(),
-            queue_ms: outcome.queue.map(Ms),
-            wait_ms: outcome.queue.map(|_| waits(outcome)),
-            latency_ms: outcome.latency().map(Ms),
-            connect_ms: None,
-            since_due_ms: outcome.since_due().map(Ms),
-            tokens: outcome.units.map(|spent| self.tokens(spent)),
-            per: job.and_then(|job| self.per(job)),
-            tries: outcome.tries.iter().map(|made| self.made(made)).collect(),
-            url: job.map(|job| job.target.shown()),
-            headers: match self.headers {
-                Keep::Keep => reply.map(|reply| ReplyHeaders(&reply.head.headers)),
-                Keep::None => None,
-            },
-            body: match (self.body, reply) {
-                (Keep::Keep, Some(reply)) => Body::of(&reply.body),
-                (Keep::Keep, None) | (Keep::None, _) => Body::nothing(),
-            },
-            meta: job.and_then(|job| job.meta.as_deref()).map(one_line),
-            error: error(outcome),
+    fn tries(&self, outcome: &Outcome, out: &mut Vec<u8>) {
+        out.push(b'[');
+        for (nth, made) in outcome.tries.iter().enumerate() {
+            if nth > 0 {
+                out.push(b',');
+            }
+            self.made(made, Object::begin(out));
         }
+        out.push(b']');
     }
 
-    fn made<'a>(&self, made: &'a Try) -> TryRow<'a> {
-        TryRow {
-            due_us: self.micros(made.due),
-            granted_us: self.micros(made.granted),
-            sent_us: made.sent.map(|at| self.micros(at)),
-            first_byte_us: made.first_byte.map(|at| self.micros(at)),
-            done_us: self.micros(made.done),
-            http_status: status(made),
-            retry_after_ms: made.retry_after.map(|wait| nanos(wait).div_ceil(1_000_000)),
-            tokens: made.units.map(|spent| self.tokens(spent)),
-            error: made.failure.as_ref().map(|failure| ErrorRow {
-                kind: failure.kind.word(),
-                message: Cow::Borrowed(&failure.message),
-            }),
+    fn made(&self, made: &Try, mut line: Object<'_>) {
+        line.put("due_us", self.micros(made.due));
+        line.put("granted_us", self.micros(made.granted));
+        line.put("sent_us", made.sent.map(|at| self.micros(at)));
+        line.put("first_byte_us", made.first_byte.map(|at| self.micros(at)));
+        line.put("done_us", self.micros(made.done));
+        line.put("http_status", status(made));
+        let rounded_up = |wait| nanos(wait).div_ceil(1_000_000);
+        line.put("retry_after_ms", made.retry_after.map(rounded_up));
+        if let Some(spent) = made.units {
+            line.put("tokens", self.tokens(spent));
         }
+        let error = made.failure.as_ref().map(|failure| ErrorRow {
+            kind: failure.kind.word(),
+            message: Cow::Borrowed(&failure.message),
+        });
+        line.put("error", error);
+        line.end();
     }
 
     fn tokens(&self, spent: UnitsSpent) -> Tokens {
@@ -179,10 +196,11 @@ impl Form {
         }
     }
 
-    fn per<'a>(&'a self, job: &'a Job) -> Option<BTreeMap<&'a str, &'a str>> {
+    fn per<'a>(&'a self, job: &'a Job) -> BTreeMap<&'a str, &'a str> {
         let values = self.keys.iter().zip(&job.keys);
-        let named = values.map(|(key, value)| (key.as_str(), &**value));
-        (!self.keys.is_empty()).then(|| named.collect())
+        values
+            .map(|(key, value)| (key.as_str(), &**value))
+            .collect()
     }
 
     /// Since the Unix epoch, rounded down.
@@ -191,52 +209,70 @@ impl Form {
     }
 }
 
-/// The fields in the order of the contract.
-#[derive(Serialize)]
-struct Row<'a> {
-    seq: u64,
-    line: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<&'a str>,
-    id: Option<&'a str>,
-    job: String,
-    /// It takes the place of an earlier result, which failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    again: Option<bool>,
-    status: &'static str,
-    http_status: Option<u16>,
-    attempts: usize,
-    queue_ms: Option<Ms>,
-    wait_ms: Option<BTreeMap<&'a str, Ms>>,
-    latency_ms: Option<Ms>,
-    /// Not known with this client.
-    connect_ms: Option<Ms>,
-    since_due_ms: Option<Ms>,
-    tokens: Option<Tokens>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    per: Option<BTreeMap<&'a str, &'a str>>,
-    tries: Vec<TryRow<'a>>,
-    url: Option<String>,
-    headers: Option<ReplyHeaders<'a>>,
-    #[serde(flatten)]
-    body: Body<'a>,
-    meta: Option<Cow<'a, RawValue>>,
-    error: Option<ErrorRow<'a>>,
+/// A JSON object that is written as it goes.
+pub(super) struct Object<'a> {
+    out: &'a mut Vec<u8>,
+    /// What stands before the next name.
+    before: u8,
 }
 
-#[derive(Serialize)]
-struct TryRow<'a> {
-    due_us: u64,
-    granted_us: u64,
-    sent_us: Option<u64>,
-    first_byte_us: Option<u64>,
-    done_us: u64,
-    http_status: Option<u16>,
-    /// Rounded up.
-    retry_after_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tokens: Option<Tokens>,
-    error: Option<ErrorRow<'a>>,
+impl<'a> Object<'a> {
+    pub(super) fn begin(out: &'a mut Vec<u8>) -> Self {
+        Self { out, before: b'{' }
+    }
+
+    /// Writes a name that somebody has chosen. What is then added has to be one value.
+    fn any_key(&mut self, name: &str) -> &mut Vec<u8> {
+        self.out.push(self.before);
+        self.before = b',';
+        put(name, self.out);
+        self.out.push(b':');
+        self.out
+    }
+
+    /// The same for a name that has nothing to escape.
+    pub(super) fn key(&mut self, name: &str) -> &mut Vec<u8> {
+        self.out.extend_from_slice(&[self.before, b'"']);
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.extend_from_slice(b"\":");
+        self.before = b',';
+        self.out
+    }
+
+    pub(super) fn put(&mut self, name: &str, value: impl Serialize) {
+        put(value, self.key(name));
+    }
+
+    fn millis(&mut self, name: &str, span: Option<Duration>) {
+        match span {
+            Some(span) => millis(span, self.key(name)),
+            None => self.put(name, ()),
+        }
+    }
+
+    /// An object without members has not begun.
+    pub(super) fn end(self) {
+        if self.before == b'{' {
+            self.out.push(b'{');
+        }
+        self.out.push(b'}');
+    }
+}
+
+fn put(value: impl Serialize, out: &mut Vec<u8>) {
+    serde_json::to_writer(out, &value).expect("memory takes all, and every key is a string");
+}
+
+/// Milliseconds with one to three decimals, rounded down.
+fn millis(span: Duration, out: &mut Vec<u8>) {
+    let micros = span.as_micros();
+    let (whole, mut part) = (micros / 1_000, micros % 1_000);
+    let mut digits = 3;
+    while digits > 1 && part % 10 == 0 {
+        part /= 10;
+        digits -= 1;
+    }
+    write!(out, "{whole}.{part:0digits$}").expect("memory takes all");
 }
 
 #[derive(Serialize)]
@@ -253,17 +289,6 @@ struct Tokens {
     input: Option<Spent>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<Spent>,
-}
-
-/// Milliseconds with three decimals, rounded down; never NaN.
-struct Ms(Duration);
-
-impl Serialize for Ms {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        #[expect(clippy::cast_precision_loss, reason = "exact up to 285 years")]
-        let micros = self.0.as_micros() as f64;
-        out.serialize_f64(micros / 1_000.0)
-    }
 }
 
 /// A name with one value has it as a string, with several as a list. `set-cookie` is a credential.
@@ -302,17 +327,20 @@ fn status(made: &Try) -> Option<u16> {
     made.status.map(|status| status.as_u16())
 }
 
-fn waits(outcome: &Outcome) -> BTreeMap<&str, Ms> {
-    let waits = outcome.waits.iter();
-    waits.map(|(name, wait)| (&**name, Ms(wait))).collect()
+fn waits(outcome: &Outcome, out: &mut Vec<u8>) {
+    let mut object = Object::begin(out);
+    for (name, wait) in outcome.waits.iter() {
+        millis(wait, object.any_key(name));
+    }
+    object.end();
 }
 
 /// As it was written, unless that breaks the line.
-fn one_line(meta: &RawValue) -> Cow<'_, RawValue> {
+fn one_line(meta: &RawValue, out: &mut Vec<u8>) {
     if meta.get().contains(['\r', '\n']) {
-        Cow::Owned(compact(meta).0)
+        compact(meta.get(), out);
     } else {
-        Cow::Borrowed(meta)
+        out.extend_from_slice(meta.get().as_bytes());
     }
 }
 
