@@ -27,7 +27,7 @@ pub(crate) const REFUSED: &str = "/refused/";
 const PERIOD: u64 = 1_000_000_000;
 
 const OK: &[u8] =
-    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 11\r\n\r\n{\"ok\":true}";
+    b"HTTP/1.1 200 OK\r\nconnection: keep-alive\r\ncontent-type: application/json\r\ncontent-length: 11\r\n\r\n{\"ok\":true}";
 
 const TOO_MANY: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\n\r\n";
 
