@@ -5,10 +5,12 @@
 #![allow(missing_docs)]
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use divan::{Bencher, black_box, counter::ItemsCount};
 use http::StatusCode;
 use shaper::drive::simulated;
+use shaper::endpoint::{About, Ask};
 use shaper::engine::{Action, Engine, Event, LookAhead, Rules, Ticket};
 use shaper::job::{Job, Origin, Place, Target, Units, UnitsFrom};
 use shaper::limit::Spec;
@@ -177,12 +179,20 @@ fn whole_life_of_a_job_over_200_000_lanes(bencher: Bencher) {
         });
 }
 
-/// The copy of the figures that is made for one who looks at `/metrics`.
+/// The page for one who looks at `/metrics`.
 #[divan::bench]
-fn copies_its_figures(bencher: Bencher) {
+fn tells_its_figures(bencher: Bencher) {
+    let about = Arc::new(About {
+        setup: rules(&STACK, 1).setup(),
+        started: Duration::ZERO,
+    });
     bencher
         .with_inputs(|| running(&STACK, FEW))
-        .bench_local_refs(|engine| black_box(engine.figures(NOW)));
+        .bench_local_refs(|engine| {
+            let (ask, page) = Ask::new(Arc::clone(&about));
+            ask.answer(&engine.figures(NOW));
+            page
+        });
 }
 
 fn jobs_of(count: u64, keys: u64) -> Vec<Job> {

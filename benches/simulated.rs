@@ -83,7 +83,7 @@ fn run(name: &str, slots: Option<Cost>, limits: &[&str]) {
         let simulation = Simulation::new(rules(slots, limits), lines(JOBS), &mut api, &mut watch);
         let (summary, end) = simulation.run();
         let seconds = seconds(&clock);
-        assert_eq!((summary.counts.ok, end), (JOBS, End::Finished));
+        assert_eq!((summary.tally.counts.ok, end), (JOBS, End::Finished));
         seconds
     });
     #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]

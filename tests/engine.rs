@@ -96,7 +96,7 @@ fn sends(
     };
     let (summary, end) = Simulation::new(rules, lines, &mut api, &mut watch).run();
     assert_eq!(end, End::Finished);
-    let counts = summary.counts;
+    let counts = summary.tally.counts;
     assert_eq!(counts.read, counts.done() + counts.cancelled);
     check_timeline(&summary);
     (sent, summary)
@@ -104,11 +104,11 @@ fn sends(
 
 /// The timeline adds up to the figures of the run.
 fn check_timeline(summary: &Summary) {
-    let cells = summary.timeline.cells();
+    let cells = summary.tally.timeline.cells();
     let sent: u64 = cells.iter().map(|cell| cell.sent).sum();
     let refused: u64 = cells.iter().map(|cell| cell.refused).sum();
-    assert_eq!(sent, summary.sends.count);
-    assert_eq!(refused, *summary.statuses.get(&429).unwrap_or(&0));
+    assert_eq!(sent, summary.tally.sends.count);
+    assert_eq!(refused, *summary.tally.statuses.get(&429).unwrap_or(&0));
     let mut owners = BTreeMap::new();
     for (owner, span) in cells.iter().flat_map(Cell::owners) {
         *owners.entry(owner).or_insert(Duration::ZERO) += span;
@@ -169,7 +169,7 @@ fn the_articles_three_valves_hold_at_once() {
     };
     let mut api = ok_after(Duration::from_secs(2));
     let (summary, _) = Simulation::new(rules(Some(20), limits), lines, &mut api, &mut watch).run();
-    assert_eq!((summary.counts.ok, sent.len()), (45, 45));
+    assert_eq!((summary.tally.counts.ok, sent.len()), (45, 45));
     assert!(
         sent.windows(2)
             .all(|pair| pair[1].0.since(pair[0].0) >= Duration::from_secs(1)),
@@ -355,8 +355,11 @@ fn nothing_is_lost_when_half_the_tries_fail() {
         let (summary, end) =
             Simulation::new(rules(Some(8), limits), lines, &mut api, &mut watch).run();
         assert_eq!(end, End::Finished);
-        assert_eq!((summary.counts.read, summary.counts.done()), (500, 500));
-        assert_eq!(summary.tries, 500 + summary.retries);
+        assert_eq!(
+            (summary.tally.counts.read, summary.tally.counts.done()),
+            (500, 500)
+        );
+        assert_eq!(summary.tally.tries, 500 + summary.tally.retries);
         assert_eq!(done.len(), 500);
         assert!(done.values().any(|status| *status == Status::Ok));
     }
@@ -408,7 +411,7 @@ fn a_cost_above_the_capacity_fails_at_once_and_holds_nothing_back() {
     let message = message.to_owned();
     assert_eq!(failed, [(Tick::ZERO, 1, FailureKind::Limit, message, 0)]);
     assert_eq!(
-        (summary.counts.ok, summary.elapsed),
+        (summary.tally.counts.ok, summary.elapsed),
         (2, Duration::from_millis(20))
     );
 }
@@ -442,7 +445,10 @@ fn an_unreachable_origin_rests_and_another_goes_on() {
         }
     };
     let (sent, summary) = sends(rules, lines, api);
-    assert_eq!((summary.counts.ok, summary.counts.failed), (10, 10));
+    assert_eq!(
+        (summary.tally.counts.ok, summary.tally.counts.failed),
+        (10, 10)
+    );
     let last_of_the_living = sent
         .iter()
         .filter(|send| send.0 >= 10)
@@ -480,7 +486,7 @@ fn a_post_that_may_have_been_served_is_not_sent_twice() {
     let (sent, summary) = sends(rules(Some(2), Vec::new()), lines, api);
     assert_eq!(sent.iter().filter(|send| send.0 == 0).count(), 5);
     assert_eq!(sent.iter().filter(|send| send.0 == 1).count(), 1);
-    assert_eq!(summary.unrepeated, Some(1));
+    assert_eq!(summary.unseen.unwrap().unrepeated, 1);
 }
 
 #[test]
@@ -498,7 +504,7 @@ fn a_rest_that_a_server_asked_for_is_a_pause_in_both_books() {
     };
     let (_, summary) = sends(rules(Some(1), Vec::new()), jobs(1), api);
     let asked = Duration::from_secs(3);
-    let mut waits = summary.waits.iter();
+    let mut waits = summary.tally.waits.iter();
     assert_eq!(
         waits.find(|(name, _)| &***name == "pause").unwrap().1,
         asked
@@ -519,8 +525,8 @@ fn a_stall_is_seen_in_the_time_since_due_though_service_is_fast() {
         )
     };
     let (_, summary) = sends(rules(Some(1), vec![qps("50/s", 1)]), jobs(200), api);
-    let service = summary.service.ok.quantile(0.5).unwrap();
-    let since_due = summary.since_due.ok.quantile(0.5).unwrap();
+    let service = summary.tally.service.ok.quantile(0.5).unwrap();
+    let since_due = summary.tally.since_due.ok.quantile(0.5).unwrap();
     assert_eq!(service.as_millis(), 10);
     assert!(since_due >= Duration::from_millis(800), "{since_due:?}");
 }
@@ -533,7 +539,10 @@ fn a_slow_producer_is_not_the_servers_lateness() {
         lines,
         ok_after(Duration::from_millis(10)),
     );
-    assert_eq!(summary.since_due.ok.max(), Some(Duration::from_millis(10)));
+    assert_eq!(
+        summary.tally.since_due.ok.max(),
+        Some(Duration::from_millis(10))
+    );
     assert_eq!(summary.stretch.shares[0].0, Owner::Input);
 }
 
@@ -686,7 +695,7 @@ fn the_first_signal_finishes_what_is_in_flight_and_the_second_stops() {
         actions[..],
         [Action::Stop(End::Signalled(Signal::Terminate))]
     ));
-    let counts = engine.close(Tick(4)).counts;
+    let counts = engine.close(Tick(4)).tally.counts;
     assert_eq!((counts.read, counts.ok, counts.cancelled), (5, 1, 4));
 }
 

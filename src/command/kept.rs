@@ -106,7 +106,7 @@ impl Kept {
     /// Adds what became of the run.
     pub(super) fn close(self, report: &Report) -> Result<(), Problem> {
         let started_us = self.manifest.started_us;
-        let timeline = &report.summary.timeline;
+        let timeline = &report.summary.tally.timeline;
         let before = self.manifest.owners.as_ref();
         let whole = Manifest {
             ended: Ended::of(report, started_us),

@@ -386,7 +386,7 @@ fn start_lines(
 /// With conditions these alone say what failed jobs mean. A run that ended before its time stays what it is, unless
 /// one is true.
 fn exit(report: &Report, end: &End) -> Exit {
-    let counts = &report.summary.counts;
+    let counts = &report.summary.tally.counts;
     let ended = match end {
         End::SinkLost(problem) | End::InputLost(problem) => problem.exit,
         End::Signalled(signal) => exit_of(*signal),

@@ -129,7 +129,7 @@ impl Live {
                 Woken::Line(line) => run.line(line),
                 Woken::Heard(Heard::End(signal, at)) => run.signalled(signal, at),
                 Woken::Heard(Heard::Show) => run.status(),
-                Woken::Asked(ask) => run.figures(ask),
+                Woken::Asked(ask) => ask.answer(&run.engine.figures(run.live.clock.now())),
                 Woken::Time => {}
             }
         }
@@ -360,11 +360,6 @@ impl Run {
     fn status(&mut self) {
         let snapshot = self.snapshot();
         self.live.progress.status(self.live.clock.now(), &snapshot);
-    }
-
-    /// Whoever has gone meanwhile is told nothing.
-    fn figures(&mut self, ask: Ask) {
-        let _ = ask.send(self.engine.figures(self.live.clock.now()));
     }
 
     fn snapshot(&self) -> Snapshot {

@@ -5,7 +5,7 @@ use prometheus::proto::{
     Bucket, Counter, Gauge, Histogram, LabelPair, Metric, MetricFamily, MetricType,
 };
 
-use crate::metrics::figures::{BOUNDS, Cumulated};
+use super::cumulated::{BOUNDS, Cumulated};
 
 /// The families so far; one without a sample is left out.
 #[derive(Debug, Default)]
@@ -58,11 +58,11 @@ impl Families {
         &mut self,
         name: Name<'_>,
         label: &str,
-        values: [(&str, &Cumulated); 2],
+        values: [(&str, Cumulated); 2],
     ) {
         let metrics = values.map(|(own, cumulated)| {
             let mut metric = labelled(label, own);
-            metric.set_histogram(histogram(cumulated));
+            metric.set_histogram(histogram(&cumulated));
             metric
         });
         self.add(name, MetricType::HISTOGRAM, metrics);

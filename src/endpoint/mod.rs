@@ -1,5 +1,6 @@
-//! `/metrics` for Prometheus, on a thread of its own: it asks the run for a copy of its figures. Floor 4: doors.
+//! `/metrics` for Prometheus, on a thread of its own: it asks the run for its figures. Floor 4: doors.
 
+mod cumulated;
 mod families;
 mod page;
 
@@ -29,11 +30,28 @@ pub use page::About;
 
 use crate::clock::Clock;
 use crate::error::Problem;
-use crate::metrics::figures::Figures;
+use crate::metrics::Figures;
 use crate::units::Tick;
 
 /// Somebody wants to see the figures as they are now.
-pub type Ask = oneshot::Sender<Figures>;
+#[derive(Debug)]
+pub struct Ask {
+    about: Arc<About>,
+    page: oneshot::Sender<String>,
+}
+
+impl Ask {
+    /// Of a run of which this is known; the receiver gets the page.
+    pub fn new(about: Arc<About>) -> (Self, oneshot::Receiver<String>) {
+        let (page, told) = oneshot::channel();
+        (Self { about, page }, told)
+    }
+
+    /// Tells them. Whoever has gone meanwhile is told nothing.
+    pub fn answer(self, figures: &Figures<'_>) {
+        let _ = self.page.send(page::text(&self.about, figures));
+    }
+}
 
 /// The most connections at once; others wait for their turn.
 const CONNECTIONS: usize = 4;
@@ -115,7 +133,7 @@ fn run(
 ) {
     let server = Rc::new(Server {
         clock,
-        about,
+        about: Arc::new(about),
         ask,
         seen: RefCell::default(),
     });
@@ -127,7 +145,7 @@ fn run(
 /// What all connections share; one thread, so no lock.
 struct Server {
     clock: Clock,
-    about: About,
+    about: Arc<About>,
     ask: UnboundedSender<Ask>,
     /// The last page, and its moment.
     seen: RefCell<Option<(Tick, Bytes)>>,
@@ -200,9 +218,9 @@ impl Server {
         if let Some((_, page)) = self.seen.borrow().clone().filter(fresh) {
             return Some(page);
         }
-        let (ask, told) = oneshot::channel();
+        let (ask, told) = Ask::new(Arc::clone(&self.about));
         self.ask.send(ask).ok()?;
-        let page = Bytes::from(page::text(&self.about, &told.await.ok()?));
+        let page = Bytes::from(told.await.ok()?);
         self.seen.replace(Some((self.clock.now(), page.clone())));
         Some(page)
     }

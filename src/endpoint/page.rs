@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::time::Duration;
 
+use super::cumulated::Cumulated;
 use super::families::Families;
-use crate::metrics::Owner;
-use crate::metrics::figures::Figures;
 use crate::metrics::littles::Setup;
+use crate::metrics::{ByVerdict, Figures, Owner, Tally};
 
 /// What does not change while a run goes.
 #[derive(Debug, Clone)]
@@ -22,10 +22,10 @@ pub struct About {
 pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The whole page.
-pub(super) fn text(about: &About, figures: &Figures) -> String {
+pub(super) fn text(about: &About, figures: &Figures<'_>) -> String {
     let mut families = Families::default();
     run(&mut families, about);
-    jobs(&mut families, figures);
+    jobs(&mut families, figures.tally);
     requests(&mut families, figures);
     time(&mut families, figures, &about.setup);
     families.into_text()
@@ -50,8 +50,8 @@ fn run(families: &mut Families, about: &About) {
     }
 }
 
-fn jobs(families: &mut Families, figures: &Figures) {
-    let counts = &figures.counts;
+fn jobs(families: &mut Families, tally: &Tally) {
+    let counts = &tally.counts;
     families.counter(
         ("shaper_jobs_read_total", "Lines of input that were read."),
         float(counts.read),
@@ -79,24 +79,25 @@ fn jobs(families: &mut Families, figures: &Figures) {
             "Jobs that are not ok, by kind.",
         ),
         "kind",
-        each(&figures.failures),
+        each(&tally.failures),
     );
     families.counter(
         (
             "shaper_jobs_late_total",
             "Jobs that were first sent over 100 ms after they were due.",
         ),
-        float(figures.late),
+        float(tally.late),
     );
 }
 
-fn requests(families: &mut Families, figures: &Figures) {
+fn requests(families: &mut Families, figures: &Figures<'_>) {
+    let tally = figures.tally;
     families.counter(
         (
             "shaper_requests_total",
             "Requests that were granted: every try of every job.",
         ),
-        float(figures.tries),
+        float(tally.tries),
     );
     families.gauge(
         ("shaper_requests_in_flight", "Requests in flight."),
@@ -112,7 +113,7 @@ fn requests(families: &mut Families, figures: &Figures) {
     families.counters(
         ("shaper_responses_total", "Answers, over all tries."),
         "status",
-        each(&figures.statuses),
+        each(&tally.statuses),
     );
     families.counters(
         (
@@ -120,17 +121,17 @@ fn requests(families: &mut Families, figures: &Figures) {
             "Tries without a whole answer, by kind.",
         ),
         "kind",
-        each(&figures.try_failures),
+        each(&tally.try_failures),
     );
     families.counter(
         ("shaper_retries_total", "Tries after the first of a job."),
-        float(figures.retries),
+        float(tally.retries),
     );
     families.counter(
         ("shaper_pauses_total", "Pauses that a server asked for."),
         float(figures.pauses),
     );
-    let units = figures.units.total;
+    let units = tally.units.total;
     families.counter(
         (
             "shaper_units_reserved_total",
@@ -147,26 +148,29 @@ fn requests(families: &mut Families, figures: &Figures) {
     );
 }
 
-fn time(families: &mut Families, figures: &Figures, setup: &Setup) {
-    let service = &figures.service;
+fn time(families: &mut Families, figures: &Figures<'_>, setup: &Setup) {
+    let tally = figures.tally;
+    let by_result = |latencies: &ByVerdict| {
+        [("ok", &latencies.ok), ("failed", &latencies.failed)]
+            .map(|(result, latencies)| (result, Cumulated::of(latencies)))
+    };
     families.histograms(
         (
             "shaper_request_latency_seconds",
             "Service time of a job's last try: first byte written to last byte read.",
         ),
         "result",
-        [("ok", &service.ok), ("failed", &service.failed)],
+        by_result(&tally.service),
     );
-    let since_due = &figures.since_due;
     families.histograms(
         (
             "shaper_since_due_seconds",
             "From the moment when a job was due to its last byte.",
         ),
         "result",
-        [("ok", &since_due.ok), ("failed", &since_due.failed)],
+        by_result(&tally.since_due),
     );
-    let waits = figures.waits.iter();
+    let waits = tally.waits.iter();
     families.counters(
         (
             "shaper_limit_wait_seconds_total",
@@ -233,7 +237,6 @@ mod tests {
     use super::*;
     use crate::metrics::Metrics;
     use crate::proof::Proof;
-    use crate::units::Tick;
 
     fn setup(limits: &[&str]) -> Setup {
         Setup {
@@ -243,7 +246,10 @@ mod tests {
         }
     }
 
-    fn page(limits: &[&str], mut figures: Figures, held: &[(Owner, u64)]) -> String {
+    /// The page of a run that has begun nothing, where three jobs wait and the time was these owners'.
+    fn page(limits: &[&str], held: &[(Owner, u64)]) -> String {
+        let metrics = Metrics::new(Duration::ZERO, Proof::nothing());
+        let mut figures = metrics.figures(3);
         let held = held.iter();
         figures.held = held
             .map(|&(owner, secs)| (owner, Duration::from_secs(secs)))
@@ -255,17 +261,11 @@ mod tests {
         text(&about, &figures)
     }
 
-    fn none() -> Figures {
-        let mut metrics = Metrics::new(Duration::ZERO, Proof::nothing());
-        metrics.advance(Tick(1));
-        metrics.figures(3)
-    }
-
     #[test]
     fn names_that_users_give_to_limits_are_escaped() {
         let limits = ["5/s name=a\"b\\c", "6/s name=größe{x=\"1\"}"];
         let held = [(Owner::Limit(0), 2), (Owner::Limit(1), 3)];
-        let text = page(&limits, none(), &held);
+        let text = page(&limits, &held);
         for line in [
             "shaper_held_back_seconds_total{owner=\"a\\\"b\\\\c\"} 2\n",
             "shaper_held_back_seconds_total{owner=\"größe{x=\\\"1\\\"}\"} 3\n",
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn a_limit_that_is_called_like_another_owner_makes_no_sample_twice() {
         let held = [(Owner::Limit(0), 2), (Owner::Input, 3)];
-        let text = page(&["5/s name=input"], none(), &held);
+        let text = page(&["5/s name=input"], &held);
         let line = "shaper_held_back_seconds_total{owner=\"input\"} 5\n";
         assert!(text.contains(line), "{text}");
         assert_eq!(text.matches("_total{owner=").count(), 1);
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn before_the_first_job_there_are_zeros_and_no_family_without_a_sample() {
-        let text = page(&[], none(), &[]);
+        let text = page(&[], &[]);
         for line in [
             "shaper_start_time_seconds 1700000000.5\n",
             "# TYPE shaper_requests_total counter\nshaper_requests_total 0\n",

@@ -57,8 +57,7 @@ pub use talk::{Action, End, Event, Grant, Signal, Ticket};
 
 use crate::error::Problem;
 use crate::job::{BadLine, Job};
-use crate::metrics::figures::Figures;
-use crate::metrics::{Counts, Metrics, Owner, Summary, Turn};
+use crate::metrics::{Counts, Figures, Metrics, Owner, Summary, Turn};
 use crate::outcome::{Failure, FailureKind, Head, Outcome, Reply, Status, Try, Waits};
 use crate::quota;
 use crate::retry::{Final, Policy, Verdict};
@@ -248,8 +247,8 @@ impl Engine {
         (self.flying, self.lanes.waiting() + self.rests.len())
     }
 
-    /// What is counted until now: a copy for somebody who looks.
-    pub fn figures(&mut self, now: Tick) -> Figures {
+    /// What is counted until now.
+    pub fn figures(&mut self, now: Tick) -> Figures<'_> {
         self.now = self.now.max(now);
         self.metrics.advance(self.now);
         self.metrics.figures(self.load().1)

@@ -692,7 +692,7 @@ impl World {
             }
         }
         assert_eq!(self.decide(), None);
-        let counts = self.engine.close(self.now).counts;
+        let counts = self.engine.close(self.now).tally.counts;
         assert_eq!(counts.read, counts.done() + counts.cancelled);
         assert_eq!(counts.done(), self.recorded.len() as u64, "{end:?}");
         assert_eq!(counts.done_before, self.done_before);

@@ -9,7 +9,7 @@ use super::Unrecorded;
 use super::owners::{key, owner};
 use crate::engine::{End, Signal, Stopped};
 use crate::error::{Exit, Problem};
-use crate::metrics::{self, MeanUnits, Owner, Part, Told};
+use crate::metrics::{self, MeanUnits, Owner, Part, Told, Unseen};
 use crate::outcome::UnitsSpent;
 use crate::report::json::ended;
 use crate::report::{Report, Standing};
@@ -115,7 +115,7 @@ impl Ended {
             return None;
         };
         let summary = &report.summary;
-        let counts = &summary.counts;
+        let counts = &summary.tally.counts;
         let counted = [
             ("read", counts.read),
             ("ok", counts.ok),
@@ -138,9 +138,9 @@ impl Ended {
             },
             figures: Some(Figures::of(report)),
             counts: counted.map(|(name, count)| (name.to_owned(), count)).into(),
-            tries: summary.tries,
-            sends: summary.sends.count,
-            cut_off: summary.cut_off.unwrap_or_default(),
+            tries: summary.tally.tries,
+            sends: summary.tally.sends.count,
+            cut_off: summary.unseen.unwrap_or_default().cut_off,
             unrecorded: unrecorded
                 .map(|left| Unrecorded::of(left, started_us))
                 .collect(),
@@ -180,7 +180,8 @@ impl Figures {
     fn of(report: &Report) -> Self {
         let (summary, stretch) = (&report.summary, &report.summary.stretch);
         let since_start = |at: Tick| ms(at.since(Tick::ZERO));
-        let (shares, waits) = (stretch.shares.iter(), summary.waits.iter());
+        let unseen = summary.unseen.unwrap_or_default();
+        let (shares, waits) = (stretch.shares.iter(), summary.tally.waits.iter());
         let mut seconds: BTreeMap<u32, u64> = BTreeMap::new();
         for &answers in &stretch.per_second {
             *seconds.entry(answers).or_default() += 1;
@@ -211,14 +212,14 @@ impl Figures {
                 })
                 .collect(),
             peak_in_flight: summary.peak_in_flight,
-            retries: summary.retries,
-            pauses: summary.pauses.unwrap_or_default(),
-            unrepeated: summary.unrepeated.unwrap_or_default(),
-            untold: summary.untold.unwrap_or_default(),
+            retries: summary.tally.retries,
+            pauses: unseen.pauses,
+            unrepeated: unseen.unrepeated,
+            untold: unseen.untold,
             waits_ms: waits
                 .map(|(name, span)| (name.to_string(), ms(span)))
                 .collect(),
-            units: summary.units,
+            units: summary.tally.units,
             full_of: summary.full_of.clone(),
         }
     }
@@ -261,11 +262,13 @@ impl Figures {
                     .collect(),
             },
             peak_in_flight: self.peak_in_flight,
-            cut_off,
+            unseen: Unseen {
+                cut_off,
+                pauses: self.pauses,
+                unrepeated: self.unrepeated,
+                untold: self.untold,
+            },
             retries: self.retries,
-            pauses: self.pauses,
-            unrepeated: self.unrepeated,
-            untold: self.untold,
             waits: waits
                 .map(|(name, ms)| (name.as_str().into(), span(*ms)))
                 .collect(),

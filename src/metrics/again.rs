@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::stretch::summed;
-use super::{Measure, Part, Stretch, Summary, Tally};
+use super::{Measure, Part, Stretch, Summary, Tally, Unseen};
 use crate::outcome::{UnitsSpent, Waits};
 use crate::proof::Proven;
 use crate::units::Tick;
@@ -26,16 +26,10 @@ pub struct Told {
     pub stretch: Stretch,
     /// The most tries that were in flight at once.
     pub peak_in_flight: u64,
-    /// Tries that were granted and had not ended.
-    pub cut_off: u64,
+    /// What its results cannot tell at all.
+    pub unseen: Unseen,
     /// Tries after the first of a job.
     pub retries: u64,
-    /// Pauses that a server asked for.
-    pub pauses: u64,
-    /// Failed tries that were not repeated as the server may have acted on them.
-    pub unrepeated: u64,
-    /// Answers that did not say what they used.
-    pub untold: u64,
     /// What its jobs waited for, summed, also those that were never sent.
     pub waits: Waits,
     /// What all its tries reserved and used.
@@ -96,33 +90,6 @@ impl Runs {
         self.0.iter().map(|run| (run.from, run.to))
     }
 
-    /// A sum that each run has to tell.
-    fn sum(&self, of: fn(&Told) -> u64) -> Option<u64> {
-        let mut runs = self.0.iter();
-        runs.try_fold(0, |sum, run| Some(sum + of(run.told.as_ref()?)))
-    }
-
-    /// What the jobs waited for, as each run has told it.
-    fn waits(&self) -> Option<Waits> {
-        let mut sums = Waits::new();
-        for run in &self.0 {
-            for (wait, span) in run.told.as_ref()?.waits.iter() {
-                sums.add(wait, span);
-            }
-        }
-        Some(sums)
-    }
-
-    /// What all tries reserved and used, likewise: results tell input and output apart only where a limit
-    /// counts one of them.
-    fn units(&self) -> Option<UnitsSpent> {
-        let mut runs = self.0.iter();
-        runs.try_fold(UnitsSpent::default(), |mut sum, run| {
-            sum.add(run.told.as_ref()?.units);
-            Some(sum)
-        })
-    }
-
     /// Time in which at least one of them ran.
     fn elapsed(&self) -> Duration {
         let mut spans: Vec<_> = self.whole().collect();
@@ -150,40 +117,40 @@ impl Runs {
 
     /// All figures.
     pub fn summary(&self, found: Found) -> Summary {
-        let tally = found.tally;
-        let mut counts = tally.counts;
-        counts.cancelled = found.cancelled.unwrap_or_default();
-        counts.read = counts.done() + counts.cancelled;
-        let cut_off = self.sum(|told| told.cut_off);
+        let mut tally = found.tally;
+        tally.counts.cancelled = found.cancelled.unwrap_or_default();
+        tally.counts.read = tally.counts.done() + tally.counts.cancelled;
         let peak = self.told().map(|told| told.peak_in_flight).max();
-        let full_of = self.told().find_map(|told| told.full_of.clone());
+        let unseen = self.add_told(&mut tally);
         Summary {
-            counts,
+            tally,
+            unseen,
             begun: self.whole().map(|(from, _)| from).min().unwrap_or_default(),
             elapsed: self.elapsed(),
             stretch: self.stretch(found.measure),
-            sends: tally.sends,
-            first_sends: tally.first_sends,
             peak_in_flight: found.peak_in_flight.max(peak.unwrap_or_default()),
-            tries: tally.tries + cut_off.unwrap_or_default(),
-            cut_off,
-            retries: self.sum(|told| told.retries).unwrap_or(tally.retries),
-            pauses: self.sum(|told| told.pauses),
-            unrepeated: self.sum(|told| told.unrepeated),
-            late: tally.late,
-            statuses: tally.statuses,
-            try_failures: tally.try_failures,
-            failures: tally.failures,
-            service: tally.service,
-            since_due: tally.since_due,
-            waits: self.waits().unwrap_or(tally.waits),
-            full_of,
-            units: self.units().unwrap_or(tally.units),
-            untold: self.sum(|told| told.untold),
-            timeline: tally.timeline,
+            full_of: self.told().find_map(|told| told.full_of.clone()),
             proof: found.proof,
             unrecorded: Vec::new(),
         }
+    }
+
+    /// Where every run tells of itself, its own sums stand in place of those of its results: they know of jobs that
+    /// were never sent, and tell input and output apart.
+    fn add_told(&self, tally: &mut Tally) -> Option<Unseen> {
+        let runs: Option<Vec<&Told>> = self.0.iter().map(|run| run.told.as_ref()).collect();
+        let (runs, mut unseen) = (runs?, Unseen::default());
+        (tally.retries, tally.waits, tally.units) = Default::default();
+        for told in runs {
+            tally.retries += told.retries;
+            tally.units.add(told.units);
+            for (wait, span) in told.waits.iter() {
+                tally.waits.add(wait, span);
+            }
+            unseen.add(told.unseen);
+        }
+        tally.tries += unseen.cut_off;
+        Some(unseen)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Whose wait it was, in one sentence with one piece of advice. Floor 3: rules.
 
+use http::StatusCode;
+
 use super::littles::{Cause, Crossover, Setup, Theory, plain};
 use super::waited::{Waited, waited, worst};
 use super::{Owner, Part, Share, Summary, shares};
@@ -40,7 +42,7 @@ impl Diagnosis {
             Part::Steady | Part::Whole => (None, false),
             Part::Recorded => (
                 worst(&waited(summary, setup), summary, SOMETHING_BINDS),
-                summary.waits.is_empty(),
+                summary.tally.waits.is_empty(),
             ),
         };
         let seen = Seen {
@@ -76,7 +78,7 @@ fn binding(summary: &Summary, shares: &[Share]) -> Option<Owner> {
     let something =
         |share: &&Share| share.owner != Owner::Nothing && share.percent >= SOMETHING_BINDS;
     let largest = shares.iter().find(something).map(|share| share.owner);
-    (summary.tries > 0).then(|| largest.unwrap_or(Owner::Nothing))
+    (summary.tally.tries > 0).then(|| largest.unwrap_or(Owner::Nothing))
 }
 
 /// What the rows of the tables look at.
@@ -101,18 +103,18 @@ struct Cure {
 /// Runs of which the shares say nothing: the first that applies is the verdict.
 const SPECIAL: [fn(&Seen) -> Option<Cure>; 3] = [
     |seen| {
-        let failures = &seen.summary.failures;
+        let failures = &seen.summary.tally.failures;
         let of = |kind| failures.get(&kind).copied().unwrap_or(0);
         let lost = of(FailureKind::Connect) + of(FailureKind::Dns) + of(FailureKind::Tls);
-        let failed = seen.summary.counts.failed;
-        (failed > 0 && lost == failed && seen.summary.counts.ok == 0).then(|| Cure {
+        let failed = seen.summary.tally.counts.failed;
+        (failed > 0 && lost == failed && seen.summary.tally.counts.ok == 0).then(|| Cure {
             verdict: "no job could connect".to_owned(),
             advice: "start the server, or see the run without one: --mock answers in its place"
                 .to_owned(),
         })
     },
     |seen| {
-        (seen.summary.tries == 0).then(|| Cure {
+        (seen.summary.tally.tries == 0).then(|| Cure {
             verdict: "nothing was sent".to_owned(),
             advice: String::new(),
         })
@@ -128,13 +130,11 @@ const SPECIAL: [fn(&Seen) -> Option<Cure>; 3] = [
 /// What is worth a sentence beside the verdict, in the order of printing.
 const FINDINGS: [fn(&Seen) -> Option<String>; 9] = [
     |seen| {
-        let refused = seen
-            .summary
-            .statuses
-            .get(&429)
-            .copied()
-            .filter(|&n| n > 0)?;
-        let answers: u64 = seen.summary.statuses.values().sum();
+        let refused = seen.summary.tally.answers(StatusCode::TOO_MANY_REQUESTS);
+        if refused == 0 {
+            return None;
+        }
+        let answers: u64 = seen.summary.tally.statuses.values().sum();
         let told = seen.summary.stretch.part != Part::Recorded;
         Some(if seen.setup.limits.is_empty() && !told {
             format!("{refused} of {answers} answers were 429: the server wants fewer requests")
@@ -151,7 +151,7 @@ const FINDINGS: [fn(&Seen) -> Option<String>; 9] = [
         })
     },
     |seen| {
-        let never = *seen.summary.failures.get(&FailureKind::Limit)?;
+        let never = *seen.summary.tally.failures.get(&FailureKind::Limit)?;
         Some(format!(
             "{} can never fit a limit, each costs more than it ever holds: \
              raise its burst, or split the request",
@@ -159,14 +159,18 @@ const FINDINGS: [fn(&Seen) -> Option<String>; 9] = [
         ))
     },
     |seen| {
-        let late = *seen.summary.failures.get(&FailureKind::QueueTimeout)?;
+        let late = *seen
+            .summary
+            .tally
+            .failures
+            .get(&FailureKind::QueueTimeout)?;
         Some(format!(
             "{} not sent, as the wait was longer than --queue-timeout",
             plural(late, "job was", "jobs were")
         ))
     },
     |seen| {
-        let count = seen.summary.unrepeated?;
+        let count = seen.summary.unseen?.unrepeated;
         (count > 0).then(|| {
             format!(
                 "{} not repeated, as the server may have acted already: \
@@ -176,7 +180,7 @@ const FINDINGS: [fn(&Seen) -> Option<String>; 9] = [
         })
     },
     |seen| {
-        let (retries, tries) = (seen.summary.retries, seen.summary.tries);
+        let (retries, tries) = (seen.summary.tally.retries, seen.summary.tally.tries);
         let percent = (retries * 100).checked_div(tries)?;
         (percent >= MANY_RETRIES).then(|| {
             format!("{percent} % of all tries were retries, and each of them met every limit again")
@@ -412,15 +416,15 @@ mod tests {
 
     use super::*;
     use crate::limit::Spec;
-    use crate::metrics::Metrics;
+    use crate::metrics::{Metrics, Unseen};
     use crate::proof::Proof;
     use crate::units::Tick;
 
     /// A run of 10 s at 10/s with 99.3 ms in flight, in which these owners had so many per cent.
     fn run(shares: &[(Owner, u64)], change: fn(&mut Summary)) -> Diagnosis {
         let mut summary = Metrics::new(Duration::ZERO, Proof::nothing()).close(Tick::ZERO);
-        summary.tries = 100;
-        summary.counts.ok = 100;
+        summary.tally.tries = 100;
+        summary.tally.counts.ok = 100;
         summary.elapsed = Duration::from_secs(10);
         summary.peak_in_flight = 3;
         let stretch = &mut summary.stretch;
@@ -533,7 +537,7 @@ mod tests {
             Some(Owner::Nothing)
         );
         assert_eq!(of(&[]), Some(Owner::Nothing));
-        assert_eq!(run(&[], |summary| summary.tries = 0).binding, None);
+        assert_eq!(run(&[], |summary| summary.tally.tries = 0).binding, None);
     }
 
     #[test]
@@ -546,11 +550,14 @@ mod tests {
             (Owner::Order, 10),
         ];
         let findings = run(all, |summary| {
-            summary.statuses.extend([(200, 88), (429, 12)]);
-            summary.failures.insert(FailureKind::Limit, 2);
-            summary.failures.insert(FailureKind::QueueTimeout, 3);
-            summary.unrepeated = Some(1);
-            summary.retries = 12;
+            summary.tally.statuses.extend([(200, 88), (429, 12)]);
+            summary.tally.failures.insert(FailureKind::Limit, 2);
+            summary.tally.failures.insert(FailureKind::QueueTimeout, 3);
+            summary.unseen = Some(Unseen {
+                unrepeated: 1,
+                ..Unseen::default()
+            });
+            summary.tally.retries = 12;
         })
         .findings;
         for (finding, text) in findings.iter().zip([
@@ -572,9 +579,9 @@ mod tests {
     #[test]
     fn a_run_that_never_connects_is_advised_to_try_the_mock() {
         let diagnosis = run(&[(Owner::Connect, 100)], |summary| {
-            summary.counts.ok = 0;
-            summary.counts.failed = 3;
-            summary.failures.insert(FailureKind::Connect, 3);
+            summary.tally.counts.ok = 0;
+            summary.tally.counts.failed = 3;
+            summary.tally.failures.insert(FailureKind::Connect, 3);
         });
         assert_eq!(diagnosis.verdict, "no job could connect");
         assert!(diagnosis.advice.contains("--mock"), "{}", diagnosis.advice);

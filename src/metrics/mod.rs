@@ -4,7 +4,7 @@ mod again;
 mod busiest;
 pub mod condition;
 pub mod diagnose;
-pub mod figures;
+mod figures;
 mod latencies;
 pub mod littles;
 mod measure;
@@ -25,7 +25,7 @@ use http::StatusCode;
 
 pub use again::{Found, Run, Runs, Told};
 pub use busiest::Busiest;
-use figures::{Figures, Present};
+pub use figures::Figures;
 pub use latencies::{LONGEST, Latencies};
 pub use measure::Measure;
 pub use owner::{HoldOn, Owner, Turn};
@@ -35,7 +35,7 @@ pub use shares::Share;
 use stretch::Totals;
 pub use stretch::{MeanUnits, Part, Stretch};
 pub use summary::{ByVerdict, Counts, Sends, Summary, Unrecorded};
-pub use tally::{Done, Tally};
+pub use tally::{Done, Tally, Unseen};
 pub use timeline::{Cell, Timeline};
 pub use waited::{Waited, waited};
 
@@ -55,6 +55,7 @@ pub const SECONDS: usize = 1 << 21;
 pub struct Metrics {
     slack: Duration,
     tally: Tally,
+    unseen: Unseen,
     totals: Totals,
     turn: Turn,
     first_reply: bool,
@@ -83,6 +84,7 @@ impl Metrics {
         Self {
             slack,
             tally: Tally::default(),
+            unseen: Unseen::default(),
             totals: Totals::default(),
             turn: Turn {
                 hold: HoldOn::Open(Owner::Nothing),
@@ -159,7 +161,7 @@ impl Metrics {
     }
 
     /// What is counted until now, beside `waiting` jobs in line and at rest.
-    pub fn figures(&self, waiting: usize) -> Figures {
+    pub fn figures(&self, waiting: usize) -> Figures<'_> {
         let before = self.begun.as_ref().map_or(&[][..], |begun| &begun.owners);
         let owners = self.totals.owners.iter().enumerate();
         let held = owners.map(|(place, &span)| {
@@ -168,18 +170,19 @@ impl Metrics {
         });
         let begun = self.begun.is_some();
         let held = held.filter(|(_, span)| begun && !span.is_zero());
-        self.tally.figures(Present {
+        Figures {
+            tally: &self.tally,
+            pauses: self.unseen.pauses,
             in_flight: self.in_flight,
-            waiting,
+            waiting: waiting as u64,
             held: held.collect(),
             binds: self.owner(),
-        })
+        }
     }
 
     /// Answers with this status so far, over all tries.
     pub fn answers(&self, status: StatusCode) -> u64 {
-        let statuses = &self.tally.statuses;
-        statuses.get(&status.as_u16()).copied().unwrap_or(0)
+        self.tally.answers(status)
     }
 
     /// A line was read.
@@ -270,7 +273,7 @@ impl Metrics {
 
     /// An answer that should have said what it used did not.
     pub fn untold(&mut self) {
-        self.tally.untold += 1;
+        self.unseen.untold += 1;
     }
 
     /// The try that was just granted is not the first of its job.
@@ -280,12 +283,12 @@ impl Metrics {
 
     /// A server asked for a pause.
     pub fn paused(&mut self) {
-        self.tally.pauses += 1;
+        self.unseen.pauses += 1;
     }
 
     /// A failed try was final only because repeating it might do its work twice.
     pub fn unrepeated(&mut self) {
-        self.tally.unrepeated += 1;
+        self.unseen.unrepeated += 1;
     }
 
     /// Reading stopped at the bound of jobs held, mostly of this lane.
@@ -355,31 +358,17 @@ impl Metrics {
         let stretch = steady.unwrap_or_else(|| {
             Stretch::between(Part::Whole, &begun, &self.totals, &self.per_second)
         });
-        let tally = self.tally;
         Summary {
-            counts: tally.counts,
+            tally: self.tally,
+            unseen: Some(Unseen {
+                cut_off: self.in_flight,
+                ..self.unseen
+            }),
             begun: begun.at,
             elapsed: now.since(begun.at),
             stretch,
-            sends: tally.sends,
-            first_sends: tally.first_sends,
             peak_in_flight: self.peak_in_flight,
-            tries: tally.tries,
-            cut_off: Some(self.in_flight),
-            retries: tally.retries,
-            pauses: Some(tally.pauses),
-            unrepeated: Some(tally.unrepeated),
-            late: tally.late,
-            statuses: tally.statuses,
-            try_failures: tally.try_failures,
-            failures: tally.failures,
-            service: tally.service,
-            since_due: tally.since_due,
-            waits: tally.waits,
             full_of: self.full_of,
-            units: tally.units,
-            untold: Some(tally.untold),
-            timeline: tally.timeline,
             proof: self.proof.close(),
             unrecorded: self.unrecorded,
         }

@@ -1,64 +1,30 @@
 //! The figures of a run. Floor 3: rules.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Latencies, Stretch, Timeline};
+use super::{Latencies, Stretch, Tally, Unseen};
 use crate::job::Keys;
-use crate::outcome::{FailureKind, Try, UnitsSpent, Waits};
+use crate::outcome::Try;
 use crate::proof::Proven;
 use crate::units::Tick;
 
 /// The figures of a run.
 #[derive(Debug)]
 pub struct Summary {
-    /// Lines of input.
-    pub counts: Counts,
+    /// Sums over its jobs and tries; `cancelled` is among them.
+    pub tally: Tally,
+    /// What its results do not tell; `None` where the run itself has not told it.
+    pub unseen: Option<Unseen>,
     /// The first grant.
     pub begun: Tick,
     /// From then to the end; of several runs the time in which at least one of them ran.
     pub elapsed: Duration,
     /// The part of the run that the theory is set beside.
     pub stretch: Stretch,
-    /// Sends over the whole run.
-    pub sends: Sends,
-    /// The moments of the first 10 000 of them, as they ended.
-    pub first_sends: Vec<Tick>,
     /// The most tries that were in flight at once.
     pub peak_in_flight: u64,
-    /// Tries granted.
-    pub tries: u64,
-    /// Tries that were granted and had not ended when the run did: they may have been sent. Here and below:
-    /// `None` where nothing tells it.
-    pub cut_off: Option<u64>,
-    /// Tries after the first of a job.
-    pub retries: u64,
-    /// Pauses that a server asked for.
-    pub pauses: Option<u64>,
-    /// Failed tries that were not repeated as the server may have acted on them.
-    pub unrepeated: Option<u64>,
-    /// Jobs whose first send was late by more than [`LATE`](super::LATE).
-    pub late: u64,
-    /// Answers by status, over all tries.
-    pub statuses: BTreeMap<u16, u64>,
-    /// Tries without a whole answer, by kind.
-    pub try_failures: BTreeMap<FailureKind, u64>,
-    /// Jobs that are not `ok`, by kind.
-    pub failures: BTreeMap<FailureKind, u64>,
-    /// First byte written to last byte read, of a job's last try.
-    pub service: ByVerdict,
-    /// Last byte minus due.
-    pub since_due: ByVerdict,
-    /// What the jobs waited for, summed.
-    pub waits: Waits,
     /// The origin, and the keys, that filled the look-ahead.
     pub full_of: Option<String>,
-    /// What all tries reserved and used, where a limit counts units.
-    pub units: UnitsSpent,
-    /// Answers that did not say what they used, where a limit counts units.
-    pub untold: Option<u64>,
-    /// What happened when.
-    pub timeline: Timeline,
     /// Whether the limits were kept; empty without limits.
     pub proof: Proven,
     /// Tries of jobs that have no result. At most those of the jobs that were held.

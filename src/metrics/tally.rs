@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use http::StatusCode;
+
 use super::{ByVerdict, Counts, LATE, Sends, Timeline};
 use crate::outcome::{FailureKind, Outcome, Status, Try, UnitsSpent, Waits};
 use crate::units::{Tick, nanos, whole_micros};
@@ -23,10 +25,6 @@ pub struct Tally {
     pub tries: u64,
     /// Tries after the first of a job.
     pub retries: u64,
-    /// Pauses that a server asked for.
-    pub pauses: u64,
-    /// Failed tries that were not repeated as the server may have acted on them.
-    pub unrepeated: u64,
     /// Jobs whose first send was late by more than [`LATE`].
     pub late: u64,
     /// Answers by status, over all tries.
@@ -43,10 +41,31 @@ pub struct Tally {
     pub waits: Waits,
     /// What all tries reserved and used, where a limit counts units.
     pub units: UnitsSpent,
-    /// Answers that did not say what they used, where a limit counts units.
-    pub untold: u64,
     /// What happened when.
     pub timeline: Timeline,
+}
+
+/// What no line of results tells, so only a run itself adds it up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Unseen {
+    /// Tries that were granted and had not ended when the run did: they may have been sent.
+    pub cut_off: u64,
+    /// Pauses that a server asked for.
+    pub pauses: u64,
+    /// Failed tries that were not repeated as the server may have acted on them.
+    pub unrepeated: u64,
+    /// Answers that did not say what they used, where a limit counts units.
+    pub untold: u64,
+}
+
+impl Unseen {
+    /// The same of another run.
+    pub(super) fn add(&mut self, other: Self) {
+        self.cut_off += other.cut_off;
+        self.pauses += other.pauses;
+        self.unrepeated += other.unrepeated;
+        self.untold += other.untold;
+    }
 }
 
 /// What is counted of a job that has its last word, in whole microseconds: results tell no more, so what is
@@ -130,6 +149,11 @@ impl Tally {
         for (name, span) in done.waits.iter() {
             self.waits.add(name, whole_micros(span));
         }
+    }
+
+    /// Answers with this status, over all tries.
+    pub fn answers(&self, status: StatusCode) -> u64 {
+        self.statuses.get(&status.as_u16()).copied().unwrap_or(0)
     }
 
     /// A line has its result.

@@ -21,8 +21,12 @@ pub struct Waited {
 
 /// All waits but those of no time, longest first.
 pub fn waited(summary: &Summary, setup: &Setup) -> Vec<Waited> {
-    let total: u128 = summary.waits.sum().as_nanos();
-    let each = summary.waits.iter().filter(|(_, span)| !span.is_zero());
+    let total: u128 = summary.tally.waits.sum().as_nanos();
+    let each = summary
+        .tally
+        .waits
+        .iter()
+        .filter(|(_, span)| !span.is_zero());
     let mut waited: Vec<Waited> = each
         .map(|(wait, span)| {
             let owner = setup.owner_of(wait);

@@ -4,12 +4,13 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
+use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::Report;
 use super::json::{finite, json as figures};
 use crate::metrics::noise::{self, Noise};
-use crate::metrics::{ByVerdict, Owner};
+use crate::metrics::{ByVerdict, Owner, Tally};
 use crate::units::{show_span, three_digits};
 
 /// A run and another one that it is set against.
@@ -153,8 +154,10 @@ impl Against {
             }
         });
         let mut all: Vec<Figure> = places.collect();
-        all.extend(self.latencies("SERVICE", "service", |report| &report.summary.service));
-        all.extend(self.latencies("SINCE DUE", "since_due", |report| &report.summary.since_due));
+        all.extend(self.latencies("SERVICE", "service", |report| &report.summary.tally.service));
+        all.extend(self.latencies("SINCE DUE", "since_due", |report| {
+            &report.summary.tally.since_due
+        }));
         // Both books have the same jobs.
         all.retain(|figure| figure.name != "latency.since_due.ok.n");
         all.extend(self.shares());
@@ -164,8 +167,8 @@ impl Against {
 
     fn noise(&self, place: &str) -> Option<Noise> {
         let [run, against] = [&self.run, &self.against].map(|report| &report.summary);
-        let shares = |part: fn(&crate::metrics::Summary) -> (u64, u64)| {
-            Some(noise::of_shares(part(run), part(against)))
+        let shares = |part: fn(&Tally) -> (u64, u64)| {
+            Some(noise::of_shares(part(&run.tally), part(&against.tally)))
         };
         match place {
             "throughput.observed" => Some(noise::of_seconds(
@@ -175,7 +178,7 @@ impl Against {
             "counts.failed" => shares(|of| (of.counts.failed, of.counts.done())),
             "retries" => shares(|of| (of.retries, of.tries)),
             "statuses.429" => shares(|of| {
-                let refused = of.statuses.get(&429).copied().unwrap_or(0);
+                let refused = of.answers(StatusCode::TOO_MANY_REQUESTS);
                 (refused, of.statuses.values().sum())
             }),
             "late_sends" => shares(|of| {

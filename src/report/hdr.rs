@@ -25,10 +25,12 @@ pub enum Hdr {
 struct Row(&'static str, fn(&Summary) -> &Latencies);
 
 const TAGS: [Row; 4] = [
-    Row("service_ok", |summary| &summary.service.ok),
-    Row("service_failed", |summary| &summary.service.failed),
-    Row("since_due_ok", |summary| &summary.since_due.ok),
-    Row("since_due_failed", |summary| &summary.since_due.failed),
+    Row("service_ok", |summary| &summary.tally.service.ok),
+    Row("service_failed", |summary| &summary.tally.service.failed),
+    Row("since_due_ok", |summary| &summary.tally.since_due.ok),
+    Row("since_due_failed", |summary| {
+        &summary.tally.since_due.failed
+    }),
 ];
 
 /// Endings of files that are plotted.

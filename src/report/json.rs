@@ -27,7 +27,7 @@ pub fn json(report: &Report) -> Value {
 
 fn figures(report: &Report) -> Value {
     let summary = &report.summary;
-    let counts = &summary.counts;
+    let counts = &summary.tally.counts;
     let diagnosis = &report.diagnosis;
     json!({
         "counts": {
@@ -57,25 +57,25 @@ fn figures(report: &Report) -> Value {
         "held_back": held_back(report),
         "crossover_ms": report.theory.crossover.as_ref().map(|it| millis(it.latency)),
         "latency": {
-            "service": by_verdict(&summary.service),
-            "since_due": by_verdict(&summary.since_due),
+            "service": by_verdict(&summary.tally.service),
+            "since_due": by_verdict(&summary.tally.since_due),
         },
-        "tries": summary.tries,
-        "cut_off": summary.cut_off,
-        "retries": summary.retries,
-        "pauses": summary.pauses,
-        "unrepeated": summary.unrepeated,
+        "tries": summary.tally.tries,
+        "cut_off": summary.unseen.map(|unseen| unseen.cut_off),
+        "retries": summary.tally.retries,
+        "pauses": summary.unseen.map(|unseen| unseen.pauses),
+        "unrepeated": summary.unseen.map(|unseen| unseen.unrepeated),
         "late_held_by": report.late_owner().map(|owner| report.setup.name_of(owner)),
-        "late_sends": summary.late,
-        "failures": counted(&summary.failures),
-        "try_failures": counted(&summary.try_failures),
-        "statuses": counted(&summary.statuses),
-        "waits_ms": summary.waits.iter()
+        "late_sends": summary.tally.late,
+        "failures": counted(&summary.tally.failures),
+        "try_failures": counted(&summary.tally.try_failures),
+        "statuses": counted(&summary.tally.statuses),
+        "waits_ms": summary.tally.waits.iter()
             .map(|(name, span)| (name.to_string(), json!(millis(span))))
             .collect::<Map<_, _>>(),
         "tokens": tokens(report),
-        "sends": summary.sends.count,
-        "rate_reached_per_s": summary.sends.rate().and_then(finite),
+        "sends": summary.tally.sends.count,
+        "rate_reached_per_s": summary.tally.sends.rate().and_then(finite),
         "peak_in_flight": summary.peak_in_flight,
         "slots": report.setup.slots,
         "limits": limits(report),
@@ -169,7 +169,7 @@ fn held_back(report: &Report) -> Vec<Value> {
 /// What tries reserved and used; null where no limit counts units. Input and output are null where nothing
 /// tells them apart.
 fn tokens(report: &Report) -> Option<Value> {
-    let units = report.summary.units;
+    let units = report.summary.tally.units;
     let parts = [units.input, units.output];
     let apart = units.total == Spent::default() || parts != [Spent::default(); 2];
     let told =
@@ -179,7 +179,7 @@ fn tokens(report: &Report) -> Option<Value> {
         json!({
             "reserved": units.total.reserved,
             "used": units.total.used,
-            "answers_without_usage": report.summary.untold,
+            "answers_without_usage": report.summary.unseen.map(|unseen| unseen.untold),
             "input": told(units.input),
             "output": told(units.output),
         })

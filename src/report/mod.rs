@@ -106,7 +106,7 @@ impl Report {
     /// The same, judged by the conditions under which it counts as failed.
     #[must_use]
     pub fn judged(self, fail_if: &[Condition]) -> Self {
-        let counts = &self.summary.counts;
+        let counts = &self.summary.tally.counts;
         let known = Known {
             summary: &self.summary,
             theory: &self.theory,
@@ -160,7 +160,7 @@ impl Report {
         owners
             .into_iter()
             .find(|owner| delays(*owner))
-            .filter(|_| self.summary.late > 0)
+            .filter(|_| self.summary.tally.late > 0)
     }
 
     /// Whether all that was read is known: the run is over and has told it.
@@ -173,7 +173,7 @@ impl Report {
 
     /// Whether any server answered anything: without an answer there is no rate to set beside a theory.
     fn was_answered(&self) -> bool {
-        !self.summary.statuses.is_empty()
+        !self.summary.tally.statuses.is_empty()
     }
 
     /// Answers per second; `None` without an answer.

@@ -12,7 +12,7 @@ use crate::error::{Exit, Problem};
 use crate::job::{BadLine, JobHash, Keys, Place};
 use crate::limit::{Counts, Spec};
 use crate::metrics::littles::Setup;
-use crate::metrics::{HoldOn, LONGEST, Metrics, Owner, Part, Summary, Turn};
+use crate::metrics::{HoldOn, LONGEST, Metrics, Owner, Part, Summary, Turn, Unseen};
 use crate::outcome::{
     Failure, FailureKind, Outcome, Reached, Spent, Status, Try, UnitsSpent, Waits,
 };
@@ -153,16 +153,28 @@ pub(super) fn fullest() -> Report {
     summary.stretch.units.total = 850.0;
     summary.stretch.per_second = (0..400).map(|second| 300 + second).collect();
     let kinds = [FailureKind::Timeout, FailureKind::Dns, FailureKind::Limit];
-    summary.failures.extend(kinds.map(|kind| (kind, 1_234_567)));
     summary
+        .tally
+        .failures
+        .extend(kinds.map(|kind| (kind, 1_234_567)));
+    summary
+        .tally
         .try_failures
         .extend(kinds.map(|kind| (kind, 1_234_567)));
     let statuses = (100..1000).map(|status| (status, 1_234_567));
-    summary.statuses.extend(statuses);
-    summary.waits.add(&HOSTILE.into(), LONGEST);
-    (summary.unrepeated, summary.retries, summary.untold) = (Some(7), 2000, Some(3));
-    (summary.counts.cancelled, summary.counts.done_before) = (1_234_567_890, 12);
-    summary.counts.read += 1_234_567_890;
+    summary.tally.statuses.extend(statuses);
+    summary.tally.waits.add(&HOSTILE.into(), LONGEST);
+    summary.tally.retries = 2000;
+    summary.unseen = Some(Unseen {
+        unrepeated: 7,
+        untold: 3,
+        ..Unseen::default()
+    });
+    (
+        summary.tally.counts.cancelled,
+        summary.tally.counts.done_before,
+    ) = (1_234_567_890, 12);
+    summary.tally.counts.read += 1_234_567_890;
     let owners = (0..5).map(Owner::Limit).chain([
         Owner::Input,
         Owner::Sink,
@@ -206,9 +218,8 @@ pub(super) fn recorded() -> Report {
     summary.stretch.shares.clear();
     let waits = [("slot", 800), ("backoff", 150), ("tpm", 50)];
     let waits = waits.map(|(name, seconds)| (name.into(), Duration::from_secs(seconds)));
-    summary.waits = waits.into_iter().collect();
-    (summary.cut_off, summary.pauses) = (None, None);
-    (summary.unrepeated, summary.untold) = (None, None);
+    summary.tally.waits = waits.into_iter().collect();
+    summary.unseen = None;
     let facts = Facts {
         inputs: Vec::new(),
         seed: None,
@@ -253,17 +264,18 @@ pub(super) fn all() -> Vec<(&'static str, Report)> {
     let ok = |_| Some(200);
     let mut interrupted = held_by_qps();
     interrupted.facts.end = Standing::Over(End::Signalled(Signal::Interrupt));
-    (
-        interrupted.summary.counts.cancelled,
-        interrupted.summary.cut_off,
-    ) = (40, Some(3));
-    interrupted.summary.counts.read += 40;
+    interrupted.summary.tally.counts.cancelled = 40;
+    interrupted.summary.unseen = Some(Unseen {
+        cut_off: 3,
+        ..Unseen::default()
+    });
+    interrupted.summary.tally.counts.read += 40;
     let mut resumed = held_by_qps();
     (
-        resumed.summary.counts.done_before,
-        resumed.summary.counts.failed,
+        resumed.summary.tally.counts.done_before,
+        resumed.summary.tally.counts.failed,
     ) = (60, 12);
-    resumed.summary.counts.read += 12;
+    resumed.summary.tally.counts.read += 12;
     vec![
         ("held by qps", held_by_qps()),
         ("held by slots", held_by_slots()),

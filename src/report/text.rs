@@ -8,7 +8,7 @@ use super::{Report, Standing, proof};
 use crate::engine::{End, Refund, Signal};
 use crate::error::Exit;
 use crate::limit::Counts;
-use crate::metrics::{ByVerdict, LATE, Owner, Part, waited};
+use crate::metrics::{ByVerdict, LATE, Owner, Part, Unseen, waited};
 use crate::outcome::{FailureKind, Spent};
 use crate::units::{show_span, three_digits};
 
@@ -54,7 +54,7 @@ pub(super) const AGREES: f64 = 5.0;
 
 impl Page {
     fn verdict(&mut self, report: &Report) {
-        let (summary, counts) = (&report.summary, &report.summary.counts);
+        let (summary, counts) = (&report.summary, &report.summary.tally.counts);
         self.section("VERDICT", &report.diagnosis.verdict, Tone::Calm);
         let known = |count: u64| self.count(report.is_over().then_some(count));
         let jobs = format!(
@@ -74,7 +74,7 @@ impl Page {
             self.section("", &text, Tone::Calm);
         }
         if counts.failed > 0 {
-            let mut kinds = summary.failures.clone();
+            let mut kinds = summary.tally.failures.clone();
             kinds.remove(&FailureKind::Invalid);
             let before = counts.failed - kinds.values().sum::<u64>().min(counts.failed);
             let mut kinds = vec![joined(&kinds, ", ")];
@@ -241,8 +241,8 @@ impl Page {
                        since due: due to last byte read";
         self.section("LATENCY", meaning, Tone::Calm);
         self.table(&[
-            ("service time", &summary.service),
-            ("since due", &summary.since_due),
+            ("service time", &summary.tally.service),
+            ("since due", &summary.tally.since_due),
         ]);
         self.lateness(report);
     }
@@ -251,26 +251,27 @@ impl Page {
     fn lateness(&mut self, report: &Report) {
         let p99 = |latencies: &ByVerdict| latencies.ok.quantile(0.99);
         let summary = &report.summary;
-        let (Some(service), Some(since_due)) = (p99(&summary.service), p99(&summary.since_due))
+        let (Some(service), Some(since_due)) =
+            (p99(&summary.tally.service), p99(&summary.tally.since_due))
         else {
             return;
         };
         if since_due < service * LATE_TIMES || since_due < service + LATE {
             return;
         }
-        let text = if summary.late > 0 {
+        let text = if summary.tally.late > 0 {
             let owner = report.late_owner().unwrap_or(Owner::Client);
             format!(
                 "{} of {} jobs were first sent over {} after they were due, held by {}",
-                summary.late,
-                summary.since_due.ok.count() + summary.since_due.failed.count(),
+                summary.tally.late,
+                summary.tally.since_due.ok.count() + summary.tally.since_due.failed.count(),
                 show_span(LATE),
                 report.setup.name_of(owner)
             )
         } else {
             format!(
                 "since due holds the rests before {} retries",
-                summary.retries
+                summary.tally.retries
             )
         };
         self.section("LATE", &text, Tone::Calm);
@@ -281,20 +282,20 @@ impl Page {
         self.gap();
         let mut text = format!(
             "tries {}, retries {}, pauses asked {}",
-            summary.tries,
-            summary.retries,
-            self.count(summary.pauses)
+            summary.tally.tries,
+            summary.tally.retries,
+            self.count(summary.unseen.map(|unseen| unseen.pauses))
         );
-        if !summary.try_failures.is_empty() {
-            let kinds = joined(&summary.try_failures, ", ");
+        if !summary.tally.try_failures.is_empty() {
+            let kinds = joined(&summary.tally.try_failures, ", ");
             let _ = write!(text, "; tries failed: {kinds}");
         }
         self.section("RETRIES", &text, Tone::Calm);
-        let statuses = joined(&summary.statuses, "   ");
+        let statuses = joined(&summary.tally.statuses, "   ");
         let statuses = if statuses.is_empty() { dash } else { &statuses };
         self.section("STATUSES", statuses, Tone::Calm);
         self.tokens(report);
-        let sends = &summary.sends;
+        let sends = &summary.tally.sends;
         let rate = match sends.rate() {
             Some(rate) => format!(
                 "reached {}/s = ({} - 1) sends / {} from the first to the last",
@@ -310,13 +311,17 @@ impl Page {
     /// The estimate beside the truth.
     fn tokens(&mut self, report: &Report) {
         let (summary, refund) = (&report.summary, report.facts.refund);
-        let units = summary.units;
+        let units = summary.tally.units;
         if units.total == Spent::default() {
             return;
         }
         let mut text = spent(units.total, refund);
-        if let Some(untold) = summary.untold.filter(|&untold| untold > 0) {
-            let answers: u64 = summary.statuses.values().sum();
+        if let Some(Unseen {
+            untold: untold @ 1..,
+            ..
+        }) = summary.unseen
+        {
+            let answers: u64 = summary.tally.statuses.values().sum();
             let _ = write!(text, "; {untold} of {answers} answers told no usage");
         }
         self.section("TOKENS", &text, Tone::Calm);
@@ -594,15 +599,26 @@ mod tests {
         let Report { mut summary, .. } = samples::held_by_slots();
         summary.stretch.units.total = 850.0;
         summary.stretch.per_second = (0..400).map(|second| 300 + second).collect();
-        summary.try_failures.insert(FailureKind::Timeout, 1_234_567);
         summary
+            .tally
+            .try_failures
+            .insert(FailureKind::Timeout, 1_234_567);
+        summary
+            .tally
             .statuses
             .extend((500..530).map(|status| (status, 1_234_567)));
-        summary.failures.insert(FailureKind::Limit, 3);
-        (summary.unrepeated, summary.retries) = (Some(7), 2000);
-        summary.counts.cancelled = 1_234_567_890;
+        summary.tally.failures.insert(FailureKind::Limit, 3);
+        summary.tally.retries = 2000;
+        summary.unseen = Some(Unseen {
+            unrepeated: 7,
+            ..Unseen::default()
+        });
+        summary.tally.counts.cancelled = 1_234_567_890;
         let kinds = [FailureKind::Dns, FailureKind::Tls, FailureKind::Reset];
-        summary.failures.extend(kinds.map(|kind| (kind, 1_234_567)));
+        summary
+            .tally
+            .failures
+            .extend(kinds.map(|kind| (kind, 1_234_567)));
         for owner in [
             Owner::Input,
             Owner::Sink,

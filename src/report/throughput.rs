@@ -78,7 +78,7 @@ impl Page {
                 format!("of {:.1} steady s of several runs", span.as_secs_f64())
             }
             Part::Steady => {
-                let before = stretch.from.since(summary.sends.first);
+                let before = stretch.from.since(summary.tally.sends.first);
                 let after = summary.elapsed.saturating_sub(before + span);
                 format!(
                     "of {:.1}\u{a0}steady\u{a0}s (first {:.1} s and last {:.1} s left out)",

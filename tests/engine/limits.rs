@@ -186,7 +186,10 @@ fn of_a_thousand_due_at_once_those_that_would_wait_too_long_are_refused_at_once(
         ..rules(None, limits(&["50/s burst=20"]))
     };
     let (summary, failed) = run(rules, jobs(1000));
-    assert_eq!((summary.counts.ok, summary.counts.failed), (170, 830));
+    assert_eq!(
+        (summary.tally.counts.ok, summary.tally.counts.failed),
+        (170, 830)
+    );
     assert!(failed.iter().all(|(_, at, _)| *at == 0), "at once");
     let (seq, _, why) = &failed[0];
     assert_eq!(*seq, 170);
@@ -200,7 +203,10 @@ fn now_or_never_sends_only_what_can_go_now() {
         ..rules(None, limits(&["50/s burst=20"]))
     };
     let (summary, failed) = run(rules, jobs(100));
-    assert_eq!((summary.counts.ok, summary.counts.failed), (20, 80));
+    assert_eq!(
+        (summary.tally.counts.ok, summary.tally.counts.failed),
+        (20, 80)
+    );
     assert!(failed.iter().all(|(_, at, _)| *at == 0));
 }
 
@@ -243,7 +249,7 @@ fn a_waiter_that_gives_up_takes_nothing_and_the_next_one_goes_in_time() {
     rules.queue_timeout = Some(Duration::from_secs(1));
     let (sent, summary) = sends(rules, lines, ok_after(Duration::ZERO));
     assert_eq!(sent, [(0, 1, 0), (2, 1, 0)]);
-    assert_eq!(summary.counts.failed, 1);
+    assert_eq!(summary.tally.counts.failed, 1);
 }
 
 #[test]
@@ -285,7 +291,10 @@ fn now_or_never_lets_those_go_that_nothing_holds_when_all_are_due_at_once() {
     // They are due at the start, and read a moment later.
     let late = (0..30).map(|line| (Tick(3 * MILLI), Ok(job(line, None, 1))));
     let (summary, _) = run(rules, late);
-    assert_eq!((summary.counts.ok, summary.counts.failed), (20, 10));
+    assert_eq!(
+        (summary.tally.counts.ok, summary.tally.counts.failed),
+        (20, 10)
+    );
 }
 
 // Oversized jobs.
@@ -298,7 +307,7 @@ fn an_oversized_job_may_wait_until_the_limit_is_full_and_owes_the_rest() {
     let mut rules = rules(None, limits(&["tokens 10/s bucket burst=10"]));
     let (sent, summary) = sends(rules.clone(), lines(), ok_after(Duration::ZERO));
     assert_eq!(
-        (sent.len(), summary.counts.failed),
+        (sent.len(), summary.tally.counts.failed),
         (2, 1),
         "it fails unless it may wait"
     );
@@ -344,7 +353,7 @@ fn input_and_output_are_counted_apart_and_settled_by_what_the_answer_says() {
         [0, 100, 500, 1000],
         "output comes back, input does not"
     );
-    let units = summary.units;
+    let units = summary.tally.units;
     assert_eq!((units.total.reserved, units.total.used), (60, 20));
     assert_eq!((units.output.reserved, units.output.used), (40, 0));
     let keeps = Rules {
@@ -370,7 +379,7 @@ fn a_window_of_replies_never_lets_a_server_see_more_whatever_the_way_does() {
     };
     let mut watch = |_: Seen<'_>| {};
     let (summary, _) = Simulation::new(rules, jobs(200), &mut api, &mut watch).run();
-    assert_eq!(summary.counts.ok, 200);
+    assert_eq!(summary.tally.counts.ok, 200);
     for &(_, head) in &stays {
         // A window that ends just before this answer's event leaves it holds so many others at most.
         let end = head + SECOND - 1;

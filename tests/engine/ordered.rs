@@ -81,7 +81,7 @@ fn run(
     let lines = lines.into_iter();
     let (summary, end) = Simulation::new(rules, lines, &mut answer, &mut watch).run();
     assert_eq!(end, End::Finished);
-    let counts = summary.counts;
+    let counts = summary.tally.counts;
     assert_eq!(counts.read, counts.done() + counts.cancelled);
     (course, summary)
 }
@@ -103,7 +103,7 @@ fn results_have_the_order_of_the_input_whatever_the_answers_do() {
     for slots in [Some(1), Some(2), Some(13), None] {
         let (course, summary) = course(ordered(slots), plain(300), api);
         assert_eq!(course.order(), (0..300).collect::<Vec<_>>(), "{slots:?}");
-        assert_eq!(summary.counts.ok, 300);
+        assert_eq!(summary.tally.counts.ok, 300);
     }
     let as_they_come = Rules {
         order: Order::ByCompletion,
@@ -144,7 +144,7 @@ fn lines_that_are_never_sent_have_their_place_too() {
     };
     let (course, summary) = run(rules, lines.collect(), |line, _| (200, 100 - line));
     assert_eq!(course.order(), (0..20).collect::<Vec<_>>());
-    let counts = summary.counts;
+    let counts = summary.tally.counts;
     assert_eq!((counts.ok, counts.failed, counts.invalid), (6, 7, 7));
 }
 
@@ -258,8 +258,8 @@ fn jobs_that_wait_too_long_for_the_order_fail_in_their_place() {
         let (course, summary) = course(rules, plain(5), slow_first);
         assert_eq!(course.order(), [0, 1, 2, 3, 4]);
         assert_eq!(course.written[2], (2, 1000), "no sooner than 0");
-        assert!(summary.counts.failed > 0);
-        assert_eq!(summary.counts.ok + summary.counts.failed, 5);
+        assert!(summary.tally.counts.failed > 0);
+        assert_eq!(summary.tally.counts.ok + summary.tally.counts.failed, 5);
     }
 }
 
@@ -481,7 +481,7 @@ fn no_answer_that_was_paid_for_is_lost_at_a_second_signal() {
             engine.tell(Tick(4 * MILLI), Event::Recorded(ticket), &mut Vec::new());
         }
     }
-    let counts = engine.close(Tick(4 * MILLI)).counts;
+    let counts = engine.close(Tick(4 * MILLI)).tally.counts;
     assert_eq!((counts.read, counts.ok, counts.cancelled), (8, 2, 6));
 }
 
@@ -540,9 +540,13 @@ fn a_drain_writes_no_line_that_was_never_sent_behind_a_gap() {
     let stop = End::Signalled(Signal::Interrupt);
     assert_eq!(told(&actions), (vec![1, 2], Some(&stop)));
     let summary = engine.close(at);
-    let counts = summary.counts;
+    let counts = summary.tally.counts;
     assert_eq!((counts.read, counts.ok, counts.cancelled), (6, 2, 4));
-    assert!(summary.failures.is_empty(), "{:?}", summary.failures);
+    assert!(
+        summary.tally.failures.is_empty(),
+        "{:?}",
+        summary.tally.failures
+    );
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn a_plan_is_exact_where_arithmetic_is() {
     ] {
         let planned = plan(&terms(slots, limits, "latency=100ms"), jobs, 100);
         assert_eq!(millis(&planned), expected, "{slots:?} {limits:?}");
-        assert_eq!(planned.summary.counts.ok, jobs);
+        assert_eq!(planned.summary.tally.counts.ok, jobs);
     }
 }
 
@@ -76,12 +76,12 @@ fn a_fault_is_tried_again_and_pays_again() {
     terms.rules.retry.backoff = "100ms..200ms".parse().unwrap();
     let planned = plan(&terms, 4000, 1);
     let summary = &planned.summary;
-    assert_eq!(summary.tries, 4000 + summary.retries);
-    let failed = summary.statuses[&503];
-    let percent = failed * 100 / summary.tries;
+    assert_eq!(summary.tally.tries, 4000 + summary.tally.retries);
+    let failed = summary.tally.statuses[&503];
+    let percent = failed * 100 / summary.tally.tries;
     assert!((23..27).contains(&percent), "{percent} % of the tries fail");
     // Each try takes its hundredth of a second.
-    let least = Duration::from_millis(10) * u32::try_from(summary.tries - 1).unwrap();
+    let least = Duration::from_millis(10) * u32::try_from(summary.tally.tries - 1).unwrap();
     assert!(summary.elapsed >= least, "{:?}", summary.elapsed);
     assert!(summary.elapsed < least * 105 / 100, "{:?}", summary.elapsed);
 }
@@ -92,9 +92,9 @@ fn a_server_that_refuses_says_when_to_come_back_and_that_is_heard() {
     terms.rules.retry.max_attempts = std::num::NonZeroU32::new(100).unwrap();
     let planned = plan(&terms, 100, 1);
     let summary = &planned.summary;
-    assert_eq!(summary.counts.ok, 100);
-    assert!(summary.statuses[&429] > 0);
-    assert!(summary.pauses > Some(0));
+    assert_eq!(summary.tally.counts.ok, 100);
+    assert!(summary.tally.statuses[&429] > 0);
+    assert!(summary.unseen.unwrap().pauses > 0);
     assert!(
         summary.elapsed >= Duration::from_secs(9),
         "{:?}",
@@ -108,8 +108,11 @@ fn an_answer_that_takes_too_long_is_a_timeout() {
     terms.rules.timeout = Duration::from_secs(1);
     terms.rules.retry.max_attempts = std::num::NonZeroU32::MIN;
     let planned = plan(&terms, 10, 1);
-    assert_eq!(planned.summary.counts.failed, 10);
-    assert_eq!(planned.summary.try_failures[&FailureKind::Timeout], 10);
+    assert_eq!(planned.summary.tally.counts.failed, 10);
+    assert_eq!(
+        planned.summary.tally.try_failures[&FailureKind::Timeout],
+        10
+    );
     assert_eq!(millis(&planned), 1000);
 }
 
@@ -120,7 +123,11 @@ fn the_same_seed_is_the_same_plan_and_another_is_another() {
         terms.seed = seed;
         let planned = plan(&terms, 2000, 1);
         let what_if = what_if(&terms, &planned.drawn, &planned.summary);
-        (planned.summary.elapsed, planned.summary.tries, what_if)
+        (
+            planned.summary.elapsed,
+            planned.summary.tally.tries,
+            what_if,
+        )
     };
     assert_eq!(told(1), told(1));
     assert_ne!(told(1).0, told(2).0);
@@ -151,7 +158,7 @@ fn what_can_never_go_and_what_is_no_job_are_told_with_their_lines() {
     assert_eq!((first.place.line, first.limit), (7, Some(1)));
     assert_eq!((first.asks, first.holds), (9000, 6000));
     assert_eq!(planned.invalid.first[1].place.line, 13);
-    assert_eq!(planned.summary.counts.ok, 80);
+    assert_eq!(planned.summary.tally.counts.ok, 80);
 }
 
 #[test]
@@ -160,7 +167,7 @@ fn the_worst_minute_and_the_cost_of_all_tries_are_told() {
     let minute = planned.summary.proof.minute.unwrap();
     // The burst, and what flows in until the minute of its send is over.
     assert_eq!(minute.promised.sum, 6000 + 5900);
-    assert_eq!(planned.summary.units.total.used, 20_000);
+    assert_eq!(planned.summary.tally.units.total.used, 20_000);
 }
 
 fn asked(terms: &Terms, jobs: u64, units: u64) -> (Planned, WhatIf) {
@@ -284,6 +291,6 @@ fn origins_are_counted_most_first() {
 fn a_plan_that_goes_beyond_the_end_of_time_ends() {
     let terms = terms(Some(10), &["1/30d"], "");
     let planned = plan(&terms, 8000, 1);
-    assert_eq!(planned.summary.counts.ok, 8000);
+    assert_eq!(planned.summary.tally.counts.ok, 8000);
     assert_eq!(planned.summary.elapsed, Duration::from_nanos(u64::MAX));
 }

@@ -25,7 +25,7 @@ fn run(
     };
     let lines = jobs(count);
     let (summary, end) = Simulation::new(rules, lines, &mut api, &mut watch).run();
-    let counts = summary.counts;
+    let counts = summary.tally.counts;
     assert_eq!(counts.read, counts.done() + counts.cancelled);
     (sent, summary, end)
 }
@@ -50,8 +50,11 @@ fn a_wrong_key_costs_twenty_answers_and_what_is_in_flight_then() {
     // The 20th answer comes with the 19th and the 21st: what is told first is not taken back.
     assert_eq!(sent.len(), 21);
     assert_eq!(sent.last(), Some(&(20, 600 * MILLI)));
-    assert_eq!(summary.counts.failed, 21);
-    assert_eq!(summary.counts.cancelled, summary.counts.read - 21);
+    assert_eq!(summary.tally.counts.failed, 21);
+    assert_eq!(
+        summary.tally.counts.cancelled,
+        summary.tally.counts.read - 21
+    );
     assert_eq!(summary.elapsed, Duration::from_millis(700));
 }
 
@@ -60,7 +63,7 @@ fn one_job_that_is_ok_keeps_the_run_going() {
     let slots = rules(Some(3), Vec::new());
     let (sent, summary, end) = run(USUAL, slots, 100, |line| if line == 5 { 200 } else { 403 });
     assert_eq!(end, End::Finished);
-    assert_eq!((sent.len(), summary.counts.failed), (100, 99));
+    assert_eq!((sent.len(), summary.tally.counts.failed), (100, 99));
 }
 
 #[test]
@@ -75,7 +78,7 @@ fn nothing_is_sent_after_the_answer_that_is_one_too_many() {
     assert_eq!(told(&end), "5 answers 404");
     // The fifth is answered at 140 ms; what was sent before ends and has its result.
     assert_eq!(sent.last(), Some(&(13, 130 * MILLI)));
-    let counts = summary.counts;
+    let counts = summary.tally.counts;
     assert_eq!(counts.done(), sent.len() as u64);
     assert_eq!((counts.failed, counts.invalid), (5, 0));
     assert!(counts.cancelled > 0);
@@ -98,7 +101,7 @@ fn jobs_that_rest_before_their_next_try_are_left_to_another_run() {
     let slots = rules(Some(2), Vec::new());
     let (sent, summary, end) = run("429>2", slots, 100, |_| 429);
     assert_eq!(told(&end), "3 answers 429");
-    let counts = summary.counts;
+    let counts = summary.tally.counts;
     assert_eq!((counts.done(), counts.cancelled), (0, counts.read));
     // None of them has a result, so all their sends are told beside the results.
     assert_eq!(summary.unrecorded.len(), sent.len());
@@ -125,7 +128,10 @@ fn a_grace_ends_what_a_rule_has_drained() {
     let (summary, end) = Simulation::new(rules, jobs(9), &mut api, &mut |_| {}).run();
     assert_eq!(told(&end), "1 answer 404");
     assert_eq!(summary.elapsed, Duration::from_millis(350));
-    assert_eq!((summary.counts.failed, summary.cut_off), (1, Some(1)));
+    assert_eq!(
+        (summary.tally.counts.failed, summary.unseen.unwrap().cut_off),
+        (1, 1)
+    );
 }
 
 #[test]

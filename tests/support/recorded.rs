@@ -124,7 +124,7 @@ pub(crate) fn recorded_at(
         started_us,
         ended: Ended::of(&report, started_us),
         earlier: Vec::new(),
-        owners: Some(Owners::of(&report.summary.timeline, started_us, None)),
+        owners: Some(Owners::of(&report.summary.tally.timeline, started_us, None)),
     };
     Recorded {
         results,

@@ -21,7 +21,7 @@ use crate::report::forecast::{Row, Sample, WhatIf};
 /// is bounded, or nothing was sent.
 pub fn what_if(terms: &Terms, drawn: &Drawn, as_is: &Summary) -> Option<WhatIf> {
     let bounds = bounds(&terms.rules);
-    if bounds.is_empty() || as_is.tries == 0 {
+    if bounds.is_empty() || as_is.tally.tries == 0 {
         return None;
     }
     let mut asked = vec![Some(terms.rules.clone())];

@@ -241,15 +241,15 @@ impl Metric {
         match self {
             Self::Latency(book, measure) => {
                 let latencies = match book {
-                    Book::Service => &summary.service.ok,
-                    Book::SinceDue => &summary.since_due.ok,
+                    Book::Service => &summary.tally.service.ok,
+                    Book::SinceDue => &summary.tally.since_due.ok,
                 };
                 measure.of(latencies).ok_or("no job was ok")
             }
             Self::Named(named) => named.of(run),
             Self::Statuses(statuses) => Ok(Figure::Count {
-                count: statuses.among(&summary.statuses),
-                of: Some(summary.statuses.values().sum()),
+                count: statuses.among(&summary.tally.statuses),
+                of: Some(summary.tally.statuses.values().sum()),
             }),
         }
     }
@@ -262,7 +262,7 @@ impl Named {
             theory,
             cancelled,
         } = run;
-        let counts = &summary.counts;
+        let counts = &summary.tally.counts;
         let of_results = |count| Figure::Count {
             count,
             of: Some(counts.done()),
@@ -280,16 +280,18 @@ impl Named {
                 of: Some(counts.read),
             },
             Self::Late => Figure::Count {
-                count: summary.late,
-                of: Some(summary.since_due.ok.count() + summary.since_due.failed.count()),
+                count: summary.tally.late,
+                of: Some(
+                    summary.tally.since_due.ok.count() + summary.tally.since_due.failed.count(),
+                ),
             },
-            Self::Tries => count(summary.tries),
+            Self::Tries => count(summary.tally.tries),
             Self::Retries => Figure::Count {
-                count: summary.retries,
-                of: Some(summary.tries),
+                count: summary.tally.retries,
+                of: Some(summary.tally.tries),
             },
-            Self::Pauses => count(summary.pauses.ok_or("nothing tells the pauses")?),
-            Self::Rate => Figure::Rate(summary.sends.rate().ok_or("it takes two sends")?),
+            Self::Pauses => count(summary.unseen.ok_or("nothing tells the pauses")?.pauses),
+            Self::Rate => Figure::Rate(summary.tally.sends.rate().ok_or("it takes two sends")?),
             Self::Throughput => {
                 let stretch = &summary.stretch;
                 let rate = (stretch.ended > 0).then_some(stretch.rate);

@@ -163,20 +163,26 @@ mod tests {
     fn summary() -> Summary {
         let metrics = Metrics::new(Duration::ZERO, Proof::nothing());
         let mut summary = metrics.close(Tick::ZERO);
-        let counts = &mut summary.counts;
+        let counts = &mut summary.tally.counts;
         (counts.read, counts.ok, counts.failed, counts.cancelled) = (1000, 930, 50, 20);
         for millis in 1..=900 {
-            summary.service.ok.add(Duration::from_millis(millis));
+            summary.tally.service.ok.add(Duration::from_millis(millis));
             summary
+                .tally
                 .since_due
                 .ok
                 .add(Duration::from_millis(millis + 1000));
         }
         summary
+            .tally
             .statuses
             .extend([(200, 930), (429, 30), (500, 25), (503, 15)]);
-        (summary.tries, summary.retries, summary.late) = (1000, 50, 9);
-        summary.sends = Sends {
+        (
+            summary.tally.tries,
+            summary.tally.retries,
+            summary.tally.late,
+        ) = (1000, 50, 9);
+        summary.tally.sends = Sends {
             count: 191,
             first: Tick::ZERO,
             last: Tick(20_000_000_000),
@@ -195,7 +201,7 @@ mod tests {
         condition.judge(Known {
             summary,
             theory: &theory,
-            cancelled: Some(summary.counts.cancelled),
+            cancelled: Some(summary.tally.counts.cancelled),
         })
     }
 

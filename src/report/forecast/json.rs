@@ -13,7 +13,7 @@ use crate::units::{Tick, millis};
 
 /// The plan as one object. Times are in milliseconds, rates per second; what is not known is `null`.
 pub fn json(plan: &Forecast) -> Value {
-    let (summary, counts) = (&plan.summary, &plan.summary.counts);
+    let (summary, counts) = (&plan.summary, &plan.summary.tally.counts);
     let shares = plan.diagnosis.shares.iter();
     let shares = shares.map(
         |share| json!({ "owner": share.name, "ms": millis(share.span), "percent": share.percent }),
@@ -49,17 +49,17 @@ pub fn json(plan: &Forecast) -> Value {
             "elapsed_ms": millis(least.takes),
             "one_less_ms": least.one_less.map(millis),
         })),
-        "tries": summary.tries,
-        "retries": summary.retries,
-        "pauses": summary.pauses,
-        "statuses": counted(&summary.statuses),
-        "failures": counted(&summary.failures),
+        "tries": summary.tally.tries,
+        "retries": summary.tally.retries,
+        "pauses": summary.unseen.map(|unseen| unseen.pauses),
+        "statuses": counted(&summary.tally.statuses),
+        "failures": counted(&summary.tally.failures),
         "never_fit": never_fit(plan),
         "invalid": invalid(&plan.invalid),
         "tokens": tokens(plan),
         "worst_minute": proof::minute(&summary.proof, &since_start),
         "cost": plan.price.as_ref().map(|price| {
-            let (used, reserved) = price.of(summary.units);
+            let (used, reserved) = price.of(summary.tally.units);
             json!({ "price": price.written, "used": used, "reserved": reserved })
         }),
         "origins": origins.collect::<Vec<_>>(),
@@ -81,7 +81,7 @@ pub fn json(plan: &Forecast) -> Value {
 
 fn timeline(plan: &Forecast) -> Vec<Value> {
     let end = Tick::ZERO.after(plan.summary.elapsed);
-    let phases = phases(&plan.summary.timeline, end);
+    let phases = phases(&plan.summary.tally.timeline, end);
     let since = |at: Tick| millis(at.since(Tick::ZERO));
     let each = phases.into_iter().map(|phase| {
         json!({
@@ -126,7 +126,7 @@ fn invalid(listed: &Listed<BadLine>) -> Value {
 
 /// What tries reserve and use; null where nothing counts units.
 fn tokens(plan: &Forecast) -> Option<Value> {
-    let units = plan.summary.units;
+    let units = plan.summary.tally.units;
     let told = |spent: Spent| json!({ "reserved": spent.reserved, "used": spent.used });
     (units.total != Spent::default()).then(|| {
         json!({

@@ -57,7 +57,7 @@ impl Page {
     }
 
     fn outcome(&mut self, plan: &Forecast, now: Option<SystemTime>) {
-        let (summary, counts) = (&plan.summary, &plan.summary.counts);
+        let (summary, counts) = (&plan.summary, &plan.summary.tally.counts);
         let at = now.and_then(|now| now.checked_add(summary.elapsed));
         let at = at.map(|at| {
             let at = humantime::format_rfc3339_seconds(at);
@@ -71,7 +71,7 @@ impl Page {
             counts.read, counts.ok, counts.failed, counts.invalid, counts.skipped, counts.cancelled
         );
         self.section("JOBS", &jobs, Tone::Calm);
-        let mut kinds = summary.failures.clone();
+        let mut kinds = summary.tally.failures.clone();
         kinds.remove(&FailureKind::Invalid);
         if !kinds.is_empty() {
             let text = format!("failed: {}", joined(&kinds, ", "));
@@ -109,7 +109,7 @@ impl Page {
 
     fn phases(&mut self, plan: &Forecast) {
         let end = Tick::ZERO.after(plan.summary.elapsed);
-        let rows = phases(&plan.summary.timeline, end)
+        let rows = phases(&plan.summary.tally.timeline, end)
             .into_iter()
             .map(|phase| {
                 let since = |at: Tick| lasting(at.since(Tick::ZERO));
@@ -181,13 +181,13 @@ impl Page {
             );
             self.section("", &text, Tone::Calm);
         }
-        let pauses = summary.pauses.unwrap_or(0);
+        let pauses = summary.unseen.unwrap_or_default().pauses;
         let tries = format!(
             "{}, retries {}, pauses asked {pauses}",
-            summary.tries, summary.retries
+            summary.tally.tries, summary.tally.retries
         );
         self.section("TRIES", &tries, Tone::Calm);
-        let statuses = joined(&summary.statuses, "   ");
+        let statuses = joined(&summary.tally.statuses, "   ");
         let dash = self.glyphs().dash();
         let statuses = if statuses.is_empty() { dash } else { &statuses };
         self.section("STATUSES", statuses, Tone::Calm);
@@ -210,7 +210,7 @@ impl Page {
 
     fn units(&mut self, plan: &Forecast) {
         let summary = &plan.summary;
-        let units = summary.units;
+        let units = summary.tally.units;
         if units.total == Spent::default() {
             return;
         }
@@ -265,7 +265,7 @@ impl Page {
         };
         self.grid("WHAT IF", &grid);
         if let Sample::Drawn { jobs, as_is } = what_if.sample {
-            let counts = &plan.summary.counts;
+            let counts = &plan.summary.tally.counts;
             let text = format!(
                 "from a sample of {jobs} of {} jobs, scaled to all; as it is, it says {}",
                 counts.read - counts.invalid,
@@ -278,7 +278,7 @@ impl Page {
 
 /// The time, and which share of the jobs fails if that is another than as it is.
 fn shown(plan: &Forecast, cell: Cell) -> String {
-    let counts = &plan.summary.counts;
+    let counts = &plan.summary.tally.counts;
     let percent = |failed: u64, done: u64| (failed * 100).checked_div(done).unwrap_or(0);
     let failed = percent(cell.failed, cell.done);
     let as_is = percent(counts.failed, counts.done() - counts.invalid);

@@ -39,10 +39,10 @@ fn one(name: &str, run: &Run<'_>) -> Value {
         "ceilings": ceilings.collect::<Vec<_>>(),
         "slots": report.setup.slots,
         "percentiles": {
-            "service_ok": points(&summary.service.ok),
-            "service_failed": points(&summary.service.failed),
-            "since_due_ok": points(&summary.since_due.ok),
-            "since_due_failed": points(&summary.since_due.failed),
+            "service_ok": points(&summary.tally.service.ok),
+            "service_failed": points(&summary.tally.service.failed),
+            "since_due_ok": points(&summary.tally.since_due.ok),
+            "since_due_failed": points(&summary.tally.since_due.failed),
         },
     })
 }

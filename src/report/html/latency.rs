@@ -33,7 +33,10 @@ impl Run<'_> {
 }
 
 pub(super) fn section(run: &Run<'_>) -> String {
-    let (service, since_due) = (&run.report.summary.service, &run.report.summary.since_due);
+    let (service, since_due) = (
+        &run.report.summary.tally.service,
+        &run.report.summary.tally.since_due,
+    );
     let mut out = String::from("<h2>Latency</h2>");
     if service.ok.count() + service.failed.count() == 0 {
         return out + &nothing("no job was sent to its end.");

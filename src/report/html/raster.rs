@@ -24,7 +24,7 @@ const SECOND: Duration = Duration::from_secs(1);
 pub(super) fn section(run: &Run<'_>) -> String {
     let summary = &run.report.summary;
     let heading = "<h2>Every send</h2>";
-    if summary.first_sends.is_empty() {
+    if summary.tally.first_sends.is_empty() {
         return heading.to_owned() + &nothing("nothing was sent.");
     }
     let window = window(&run.report.setup.limits);
@@ -32,9 +32,10 @@ pub(super) fn section(run: &Run<'_>) -> String {
     let most = window.filter(|limit| limit.counts == Counts::Requests && limit.per.is_none());
     let most = most.map(|limit| limit.rate.count.get());
     let mut sends: Vec<u64> = summary
+        .tally
         .first_sends
         .iter()
-        .map(|at| nanos(at.since(summary.sends.first)))
+        .map(|at| nanos(at.since(summary.tally.sends.first)))
         .collect();
     sends.sort_unstable();
     let rows = rows(&sends, nanos(period));
@@ -59,8 +60,8 @@ pub(super) fn section(run: &Run<'_>) -> String {
     }
     out.push_str("</dl>");
     let shown: u64 = rows.iter().take(ROWS).flatten().sum();
-    if shown < summary.sends.count {
-        let rest = summary.sends.count - shown;
+    if shown < summary.tally.sends.count {
+        let rest = summary.tally.sends.count - shown;
         let _ = write!(
             out,
             "<p class=\"lead\">{rest} later sends are not shown.</p>"

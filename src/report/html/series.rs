@@ -44,11 +44,16 @@ pub(super) struct Bin {
 
 impl Series {
     pub(super) fn of(summary: &Summary) -> Self {
-        let timeline = &summary.timeline;
+        let timeline = &summary.tally.timeline;
         let cells = timeline.cells();
         // Slots that are taken and freed together come in waves as long as a try takes.
         let wave = summary.stretch.mean.unwrap_or_default() * 2;
-        let together = together(summary.tries, wave, cells.len() as u64, timeline.width());
+        let together = together(
+            summary.tally.tries,
+            wave,
+            cells.len() as u64,
+            timeline.width(),
+        );
         let chunks = chunks(cells, usize::try_from(together).unwrap_or(usize::MAX));
         let width = timeline.width().as_secs_f64();
         let mean = |cells: &[Cell]| Bin::of(cells, width, |cell| timeline.in_flight(cell));
@@ -114,10 +119,10 @@ fn chunks(cells: &[Cell], together: usize) -> Vec<&[Cell]> {
 
 /// What charts call zero: the start of the cell of the first send.
 pub(super) fn zero(summary: &Summary) -> Tick {
-    let width = nanos(summary.timeline.width());
-    match summary.sends.count {
-        0 => summary.timeline.from(),
-        _ => Tick(summary.sends.first.0 / width * width),
+    let width = nanos(summary.tally.timeline.width());
+    match summary.tally.sends.count {
+        0 => summary.tally.timeline.from(),
+        _ => Tick(summary.tally.sends.first.0 / width * width),
     }
 }
 
@@ -177,7 +182,7 @@ mod tests {
                 };
                 bin.sent * (end - series.at(nth))
             });
-            let (sent, all): (f64, f64) = (sent.sum(), float(summary.sends.count));
+            let (sent, all): (f64, f64) = (sent.sum(), float(summary.tally.sends.count));
             assert!(
                 (sent - all).abs() < 1e-6 * all.max(1.0),
                 "{name}: {sent} of {all}"

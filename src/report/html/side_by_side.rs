@@ -1,5 +1,7 @@
 //! Several runs on the same axes, and their figures in one table. Floor 4: doors.
 
+use http::StatusCode;
+
 use super::markup::{Name, Prose, Table};
 use super::time::figure;
 use super::top::rate;
@@ -15,7 +17,10 @@ pub(super) fn section(names: &[Named<'_>], runs: &[Run<'_>]) -> String {
             rate(run.report.slots_ceiling().map(|ceiling| ceiling.rate)),
             run.figure("/counts/ok"),
             run.figure("/counts/failed"),
-            summary.statuses.get(&429).copied().unwrap_or(0).to_string(),
+            summary
+                .tally
+                .answers(StatusCode::TOO_MANY_REQUESTS)
+                .to_string(),
             run.span("/latency/service/ok/p50"),
             run.span("/latency/service/ok/p99"),
             run.span("/latency/since_due/ok/p99"),

@@ -204,7 +204,10 @@ mod tests {
     #[test]
     fn every_latency_is_in_a_bar() {
         for (name, report) in samples::all() {
-            let (service, since_due) = (&report.summary.service, &report.summary.since_due);
+            let (service, since_due) = (
+                &report.summary.tally.service,
+                &report.summary.tally.since_due,
+            );
             let Some(range) = Range::of(&[service, since_due]) else {
                 assert_eq!(service.ok.count(), 0, "{name}");
                 continue;

@@ -128,10 +128,15 @@ fn a_million_jobs_make_a_page_far_below_three_megabytes() {
         metrics.recorded(Status::Ok);
     }
     let mut summary = metrics.close(at(3_000_000_000_000));
-    summary.failures.insert(FailureKind::Http, 1);
+    summary.tally.failures.insert(FailureKind::Http, 1);
     for micros in 0..1_000_000 {
-        summary.service.ok.add(Duration::from_micros(micros * 7));
         summary
+            .tally
+            .service
+            .ok
+            .add(Duration::from_micros(micros * 7));
+        summary
+            .tally
             .since_due
             .failed
             .add(Duration::from_micros(micros * 3_000));

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use http::StatusCode;
+
 use super::Run;
 use super::markup::{Name, Table, Text, nothing};
 use super::series::{Series, float};
@@ -15,7 +17,7 @@ const ROWS: usize = 24;
 
 /// A place where the script draws, with what stands there for those who do not see it.
 pub(super) fn chart(run: &Run<'_>, kind: &str, class: &str, what: &str, more: &str) -> String {
-    if run.report.summary.timeline.cells().is_empty() {
+    if run.report.summary.tally.timeline.cells().is_empty() {
         return nothing("nothing was sent: there is nothing to draw over time.");
     }
     figure(kind, run.nth, class, what, more)
@@ -30,8 +32,8 @@ pub(super) fn figure(kind: &str, nth: usize, class: &str, what: &str, more: &str
 }
 
 pub(super) fn section(run: &Run<'_>) -> String {
-    let refused = run.report.summary.statuses.get(&429).copied().unwrap_or(0);
-    let refused = match refused {
+    let tally = &run.report.summary.tally;
+    let refused = match tally.answers(StatusCode::TOO_MANY_REQUESTS) {
         0 => "No answer was 429.".to_owned(),
         1 => "One answer was 429.".to_owned(),
         count => format!("{count} answers were 429."),

@@ -187,14 +187,14 @@ fn tiles(run: &Run<'_>) -> String {
             format!(
                 "of {}, in {} tries",
                 run.figure("/counts/read"),
-                summary.tries
+                summary.tally.tries
             ),
             "",
         ),
         (
             "took",
             show_span(summary.elapsed),
-            format!("rate reached {}", rate(summary.sends.rate())),
+            format!("rate reached {}", rate(summary.tally.sends.rate())),
             "elapsed_ms",
         ),
     ];

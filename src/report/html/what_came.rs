@@ -59,7 +59,7 @@ fn table(run: &Run<'_>, key: &str, caption: &str, heading: &str) -> String {
 
 fn facts(run: &Run<'_>) -> String {
     let (report, summary) = (run.report, &run.report.summary);
-    let sends = &summary.sends;
+    let sends = &summary.tally.sends;
     let reached = match sends.rate() {
         Some(reached) => format!(
             "{} = ({} - 1) sends / {} from the first to the last",
