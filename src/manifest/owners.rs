@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::metrics::{Owner, Timeline};
 use crate::units::{Tick, nanos};
 
-/// The time of each owner in cells of equal width, at most 1024 of them.
+/// The time of each owner in cells of equal width, at most 2048 of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owners {
     /// The beginning of the first cell, in microseconds since the Unix epoch.
@@ -195,6 +195,6 @@ mod tests {
         };
         let mut read = Timeline::default();
         owners.add_to(&mut read, 0, Some);
-        assert!(read.cells().len() <= 1024);
+        assert!(read.cells().len() <= 2048);
     }
 }

@@ -7,13 +7,21 @@ use http::StatusCode;
 use super::Owner;
 use crate::units::{Tick, nanos};
 
-/// The most cells: a chart has no more columns.
-const CELLS: u64 = 1024;
+/// The most cells: more than a chart has columns, also right after five became one.
+const CELLS: u64 = 2048;
 
-/// The width of a cell of a short run, in nanoseconds; doubled whenever the cells do not reach.
-const NARROWEST: u64 = 10_000_000;
+/// The widths of cells, in milliseconds; the next one whenever the cells do not reach. Each is a whole part of the
+/// next, and of a second, or a whole number of them: limits count by the second, the minute, the hour and the day, and
+/// cells of another length would hold now more, now fewer of their periods.
+const WIDTHS: [u64; 17] = [
+    10, 20, 100, 200, 1_000, 2_000, 10_000, 20_000, 60_000, 120_000, 600_000, 1_200_000, 3_600_000,
+    7_200_000, 21_600_000, 43_200_000, 86_400_000,
+];
 
-/// What happened in each cell of time. Memory: at most 1024 cells, whatever the run.
+/// Nanoseconds of a millisecond.
+const MILLI: u64 = 1_000_000;
+
+/// What happened in each cell of time. Memory: at most 2048 cells, whatever the run.
 ///
 /// Nothing depends on the order in which it is told, so runs are added up by telling of both.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +78,7 @@ impl Cell {
 impl Default for Timeline {
     fn default() -> Self {
         Self {
-            width: NARROWEST,
+            width: WIDTHS[0] * MILLI,
             first: 0,
             cells: Vec::new(),
         }
@@ -181,19 +189,22 @@ impl Timeline {
         }
     }
 
-    /// Doubles the width: each two cells become one.
+    /// Goes on to the next width: some cells become one. Beyond a day it is doubled.
     fn widen(&mut self) {
-        let odd = self.first % 2 == 1;
-        let mut cells = Vec::new();
-        for (nth, cell) in self.cells.drain(..).enumerate() {
+        let mut widths = WIDTHS.into_iter().map(|width| width * MILLI);
+        let wider = widths.find(|width| *width > self.width);
+        let wider = wider.unwrap_or(self.width * 2);
+        let together = wider / self.width;
+        let mut cells: Vec<Cell> = Vec::new();
+        for (number, cell) in (self.first..).zip(self.cells.drain(..)) {
             match cells.last_mut() {
-                Some(last) if (nth % 2 == 1) != odd => Cell::add(last, &cell),
+                Some(last) if number % together != 0 => last.add(&cell),
                 Some(_) | None => cells.push(cell),
             }
         }
         self.cells = cells;
-        self.width *= 2;
-        self.first /= 2;
+        self.width = wider;
+        self.first /= together;
     }
 }
 
@@ -207,7 +218,7 @@ mod tests {
     use super::*;
 
     fn ms(count: u64) -> Tick {
-        Tick(count * 1_000_000)
+        Tick(count * MILLI)
     }
 
     fn sums(timeline: &Timeline) -> (u64, u64, Duration) {
@@ -221,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_its_length_and_order_a_run_has_at_most_1024_cells_that_hold_all_of_it() {
+    fn whatever_its_length_and_order_a_run_has_at_most_2048_cells_that_hold_all_of_it() {
         let moments = [7, 0, 3, 123_456, 90_000, 40, 86_400_000, 5_000];
         let mut orders = [moments, moments];
         orders[1].reverse();
@@ -231,7 +242,7 @@ mod tests {
                 timeline.sent(ms(at));
                 timeline.flight(ms(at), ms(at + 150), 3);
                 timeline.held(ms(at), ms(at + 70), Owner::Slot);
-                assert!(timeline.cells().len() <= 1024);
+                assert!(timeline.cells().len() <= 2048);
             }
             timeline
         });
@@ -243,6 +254,33 @@ mod tests {
         );
         assert_eq!(sums(&first), whole);
         assert_eq!(first, second);
+    }
+
+    #[test]
+    fn a_cell_of_any_run_is_a_whole_part_of_a_second_or_whole_seconds() {
+        const SECOND: u64 = 1_000_000_000;
+        for pair in WIDTHS.windows(2) {
+            assert_eq!(pair[1] % pair[0], 0, "{pair:?}");
+        }
+        for seconds in [
+            1,
+            15,
+            30,
+            100,
+            700,
+            3_000,
+            30_000,
+            1_000_000,
+            10_000_000_000,
+        ] {
+            let mut timeline = Timeline::default();
+            timeline.sent(Tick::ZERO);
+            timeline.sent(Tick(seconds * SECOND));
+            let (width, cells) = (nanos(timeline.width()), timeline.cells().len());
+            let whole = SECOND.is_multiple_of(width) || width.is_multiple_of(SECOND);
+            assert!(whole, "{seconds} s: {width} ns");
+            assert!(seconds < 5 || cells >= 300, "{seconds} s: {cells} cells");
+        }
     }
 
     #[test]

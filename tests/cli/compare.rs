@@ -285,6 +285,26 @@ fn a_report_goes_where_and_as_it_is_asked_for() {
 }
 
 #[test]
+fn a_discipline_that_sends_evenly_is_a_level_line_in_the_chart() {
+    let own = ["--discipline", "fixed,qps,both", "--report", "none"];
+    let done = compare(own).args(["--html", "page.html"]).output();
+    done.exits(0);
+    let page = String::from_utf8(done.bytes("page.html")).expect("a page is text");
+    let data = page
+        .split_once("id=\"data\">")
+        .expect("it holds its data")
+        .1;
+    let data = data.split_once("</script>").expect("which ends").0;
+    let data: Value = serde_json::from_str(data).expect("it is JSON");
+    for run in data["runs"].as_array().expect("there is a list") {
+        let sent = run["time"]["sent"].as_array().expect("so are its bins");
+        let whole = &sent[1..sent.len() - 1];
+        assert!(whole.len() > 10, "{run}");
+        assert!(whole.iter().all(|bin| *bin == 10.0), "{run}");
+    }
+}
+
+#[test]
 fn live_sends_nothing_without_yes() {
     let server = Server::start([Step::ok()]);
     let jobs = server.list(5);

@@ -87,8 +87,8 @@ fn it_says_what_binds_when_and_what_the_jobs_cost() {
         "FINISH      in 4m 1s",
         "held by     share",
         // Five a second, until the 6000 of the start and what has flowed in are used up.
-        "0 s to 14.1 s slots 99 % 5.26/s 4.99",
-        "14.1 s to 4m 1s --tpm 6000 100 % 0.996/s",
+        "0 s to 14.0 s slots 100 % 5.00/s 5.00",
+        "14.0 s to 4m 1s --tpm 6000 100 % 1.01/s",
         "IN FLIGHT   at most 5 at once, of 5",
         "TOKENS      reserved 30000, used 30000",
         "MINUTE      11900 tokens in any 60 s",

@@ -15,8 +15,13 @@ const FEWEST: u64 = 16;
 /// A bin has room for so many tries at least: with fewer its rate would be an accident.
 const TRIES: u64 = 8;
 
-/// Widths that people like, in tenths of a power of ten.
-const NICE: [u64; 5] = [10, 20, 40, 50, 80];
+/// Widths of bins, in milliseconds: whole parts of a second, a minute, an hour or a day, or whole numbers of them. A
+/// bin of another length would hold now more, now fewer periods of a limit, and a steady run would seem to beat.
+const WIDTHS: [u64; 23] = [
+    10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000,
+    300_000, 600_000, 1_200_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000, 43_200_000,
+    86_400_000,
+];
 
 /// What happened over time, in bins of equal width.
 #[derive(Debug, Default)]
@@ -139,18 +144,11 @@ pub(super) fn together(tries: u64, wave: Duration, cells: u64, width: Duration) 
         .max(cells.div_ceil(MOST))
         .max(u64::try_from(waves).unwrap_or(u64::MAX));
     let wanted = fewest.min(cells / FEWEST).max(1);
-    // A width that people like, if the cells allow it.
-    let width = width.as_nanos().max(1);
-    let power = |wanted: u128| 10_u128.pow((wanted.max(10) / 10).ilog10());
-    let least = width * u128::from(wanted);
-    let nice = [power(least) / 10, power(least), power(least) * 10];
-    let nice = nice
-        .into_iter()
-        .flat_map(|power| NICE.map(|nice| u128::from(nice) * power));
-    let whole = nice.filter(|nice| *nice >= least && nice.is_multiple_of(width));
-    let found = whole.min().map(|nice| nice / width);
-    let found = found.and_then(|found| u64::try_from(found).ok());
-    found.filter(|found| *found <= wanted * 2).unwrap_or(wanted)
+    let cell = nanos(width).max(1);
+    let mut bins = WIDTHS.into_iter().map(|millis| millis * 1_000_000);
+    let bin = bins.find(|bin| *bin / cell >= wanted && bin.is_multiple_of(cell));
+    // Cells of days have no smaller parts to be told in.
+    bin.map_or(wanted, |bin| bin / cell)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
@@ -210,15 +208,15 @@ mod tests {
     }
 
     #[test]
-    fn an_even_run_is_even_and_its_bins_have_widths_that_people_like() {
+    fn an_even_run_is_even_and_its_bins_are_whole_seconds_or_parts_of_one() {
         let series = Series::of(&samples::held_by_qps().summary);
-        assert!((series.width - 0.8).abs() < 1e-9, "{}", series.width);
+        assert!((series.width - 1.0).abs() < 1e-9, "{}", series.width);
         let inner = &series.bins[1..series.bins.len() - 1];
         assert!(
             inner.iter().all(|bin| (bin.sent - 10.0).abs() < 1e-6),
             "{inner:?}"
         );
         assert_eq!(series.owners()[0], Owner::Limit(0));
-        assert!(series.start == 0.0 && (series.at(1) - 0.8).abs() < 1e-9);
+        assert!(series.start == 0.0 && (series.at(1) - 1.0).abs() < 1e-9);
     }
 }
