@@ -5,11 +5,8 @@ use super::trial::Trial;
 use crate::drive::forecast::Terms;
 use crate::engine::Rules;
 use crate::metrics::Summary;
-use crate::report::forecast::Least;
+use crate::report::forecast::{Least, NO_LONGER};
 use crate::units::Cost;
-
-/// As fast is what takes no longer than this, in per cent.
-const AS_FAST: u32 = 101;
 
 /// Found by trying: from what Little's law says of the run as it is, in growing steps, and then between the last
 /// two. `None` where nothing but slots sets a ceiling.
@@ -33,7 +30,8 @@ pub(super) fn slots(terms: &Terms, drawn: &Drawn, as_is: &Summary, itself: Trial
     let free = rules.slots.map_or(itself, |_| with(None));
     let best = free.cell.takes.min(itself.cell.takes);
     let does = |trial: &Trial| {
-        trial.cell.takes * 100 <= best * AS_FAST && trial.cell.failed <= itself.cell.failed
+        trial.cell.takes * 100 <= best * (100 + NO_LONGER)
+            && trial.cell.failed <= itself.cell.failed
     };
     let most = if does(&itself) {
         itself.peak

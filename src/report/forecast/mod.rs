@@ -161,6 +161,9 @@ pub enum Sample {
     },
 }
 
+/// What takes so many per cent longer counts as no longer.
+pub const NO_LONGER: u32 = 1;
+
 /// The fewest slots with which the jobs take no longer than with more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Least {

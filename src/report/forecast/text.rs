@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use super::phases::phases;
-use super::{Cell, Forecast, Said, Sample, Unfit, WhatIf};
+use super::{Cell, Forecast, NO_LONGER, Said, Sample, Unfit, WhatIf};
 use crate::metrics::Owner;
 use crate::outcome::{FailureKind, Spent};
 use crate::report::grid::{Column, Grid, Side};
@@ -174,7 +174,7 @@ impl Page {
                 format!(", {less} {verb} {}", lasting(span))
             });
             let text = format!(
-                "--concurrency {} is the least that takes no longer (tried: {}{})",
+                "--concurrency {} is the least that takes no longer than more of them would (to {NO_LONGER} %; tried: {}{})",
                 least.slots,
                 lasting(least.takes),
                 less.unwrap_or_default()
