@@ -369,7 +369,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__plan)
-            opts="-c -H -X -n -q -h --latency --latency-from --api --price --ordered --concurrency --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --per-host --max-wait --queue-timeout --guard --arrivals --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --seed --retry-unsafe --timeout --header --bearer-env --method --data --base-url --format --limit-jobs --strict --allow-empty --report --report-file --color --ascii --quiet --connect-timeout --read-timeout --usage --html --hdr --help"
+            opts="-c -H -X -n -q -h --latency --latency-from --api --price --ordered --concurrency --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --per-host --max-wait --queue-timeout --guard --arrivals --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --seed --retry-unsafe --timeout --header --bearer-env --method --data --base-url --format --limit-jobs --strict --allow-empty --report --report-file --color --ascii --quiet --html --hdr --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -661,27 +661,6 @@ _shaper() {
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
-                --connect-timeout)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --read-timeout)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --usage)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
                 --html)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -863,7 +842,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__run)
-            opts="-c -H -X -n -o -v -q -h --concurrency --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --per-host --max-wait --queue-timeout --guard --arrivals --lookahead --estimate --usage --refund --oversize --max-attempts --retries --backoff --jitter --seed --retry-unsafe --timeout --connect-timeout --read-timeout --header --bearer-env --method --data --base-url --max-body --mock --format --limit-jobs --strict --allow-empty --output --overwrite --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --help"
+            opts="-c -H -X -n -o -v -q -h --concurrency --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --per-host --max-wait --queue-timeout --guard --arrivals --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --seed --retry-unsafe --timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --usage --max-body --mock --format --limit-jobs --strict --allow-empty --output --overwrite --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1000,13 +979,6 @@ _shaper() {
                     COMPREPLY=($(compgen -W "chars o200k cl100k openai" -- "${cur}"))
                     return 0
                     ;;
-                --usage)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
                 --refund)
                     COMPREPLY=($(compgen -W "unused never" -- "${cur}"))
                     return 0
@@ -1058,20 +1030,6 @@ _shaper() {
                     fi
                     return 0
                     ;;
-                --connect-timeout)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --read-timeout)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
                 --header)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -1115,6 +1073,27 @@ _shaper() {
                     return 0
                     ;;
                 --base-url)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --connect-timeout)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --read-timeout)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --usage)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace

@@ -57,7 +57,6 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l estimate -d 'How j
 o200k\t''
 cl100k\t''
 openai\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l usage -d 'Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l refund -d 'What was reserved and not used: unused (it is given back), never' -r -f -a "unused\t''
 never\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l oversize -d 'A job that costs more than a limit ever holds: fail, wait (until the limit is full; it owes the rest)' -r -f -a "fail\t''
@@ -74,13 +73,14 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-unsafe -d 'R
 idempotent\t''
 always\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l connect-timeout -d 'The longest that connecting may take: within it nothing was sent, so every job may try again' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l read-timeout -d 'The longest gap between bytes of an answer' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s H -l header -d 'A header for every job; a job\'s own wins' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l data -d 'The body of jobs that have none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l base-url -d 'What relative URLs are relative to' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l connect-timeout -d 'The longest that connecting may take: within it nothing was sent, so every job may try again' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l read-timeout -d 'The longest gap between bytes of an answer' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l usage -d 'Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-body -d 'The longest body that is taken' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l mock -d 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l format -d 'jsonl or urls; default: by content' -r -f -a "jsonl\t''
@@ -232,9 +232,6 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l report-file -d 'W
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l connect-timeout -d 'The longest that connecting may take: within it nothing was sent, so every job may try again' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l read-timeout -d 'The longest gap between bytes of an answer' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l usage -d 'Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l html -d 'The report as one page with charts, which needs no other file and no network' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l hdr -d 'Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l ordered -d 'Results in the order of the input, as for run: one that waits for an older one keeps its slot'

@@ -113,8 +113,8 @@ pub(super) fn run(
         input.resume = Some(onward.resume);
     }
     let client = ClientSpec {
-        connect_timeout: args.retry.connect_timeout.limit(),
-        read_timeout: args.retry.read_timeout.as_ref().and_then(Bound::limit),
+        connect_timeout: args.http.connect_timeout.limit(),
+        read_timeout: args.http.read_timeout.as_ref().and_then(Bound::limit),
         max_body: args.http.max_body,
         usage: usage(args, &setup.limits),
         via: mock
@@ -329,7 +329,7 @@ fn go(
 
 /// Where answers say what they used, where a limit counts that.
 fn usage(args: &RunArgs, limits: &[Spec]) -> UsageRule {
-    match &args.units.usage {
+    match &args.http.usage {
         _ if !limits.iter().any(|limit| limit.counts.is_units()) => UsageRule::Ignored,
         Some(at) => UsageRule::At(at.clone()),
         None => UsageRule::Found,

@@ -42,6 +42,20 @@ fn jobs(count: u64, tokens: u64) -> String {
 }
 
 #[test]
+fn options_that_would_change_nothing_are_refused_as_those_of_run() {
+    for option in [
+        "--usage",
+        "--connect-timeout",
+        "--read-timeout",
+        "--max-body",
+    ] {
+        let done = plan(["hundred.urls", option, "1s"]).file("hundred.urls", hundred());
+        let tip = format!("'{option}' is an option of 'shaper run'");
+        done.output().exits(2).says(&tip);
+    }
+}
+
+#[test]
 fn a_rate_means_the_same_in_every_spelling_and_the_plan_shows_it() {
     for (written, shown, takes) in [
         ("10", "10/s", 10_000.0),

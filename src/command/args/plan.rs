@@ -15,9 +15,6 @@ use crate::report::forecast::Price;
 /// `shaper plan`.
 #[derive(Debug, Args)]
 #[command(
-    mut_arg("connect_timeout", |arg| arg.hide(true)),
-    mut_arg("read_timeout", |arg| arg.hide(true)),
-    mut_arg("usage", |arg| arg.hide(true)),
     mut_arg("html", |arg| arg.hide(true)),
     mut_arg("hdr", |arg| arg.hide(true)),
     after_help = "Nothing is sent: the same engine runs the same jobs in virtual time, under the limits of `run`. The

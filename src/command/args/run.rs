@@ -141,17 +141,16 @@ pub(in crate::command) struct WaitingArgs {
     pub(in crate::command) lookahead: Cost,
 }
 
+const UNITS: &str = "Units (LLM tokens)";
+
 /// What jobs cost of limits on units.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Units (LLM tokens)")]
+#[command(next_help_heading = UNITS)]
 pub(in crate::command) struct UnitArgs {
     /// How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output);
     /// o200k, cl100k, openai in a build with the feature bpe
     #[arg(long, value_name = "HOW", default_value = "chars", value_parser = one_of::<Estimator>(["chars", "o200k", "cl100k", "openai"]), hide_possible_values = true)]
     pub(in crate::command) estimate: Estimator,
-    /// Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves
-    #[arg(long, value_name = "POINTER")]
-    pub(in crate::command) usage: Option<UsageAt>,
     /// What was reserved and not used: unused (it is given back), never
     #[arg(long, value_name = "WHICH", default_value = "unused", value_parser = one_of::<Refund>(["unused", "never"]), hide_possible_values = true)]
     pub(in crate::command) refund: Refund,
@@ -160,9 +159,11 @@ pub(in crate::command) struct UnitArgs {
     pub(in crate::command) oversize: Oversize,
 }
 
+const RETRY: &str = "Retry";
+
 /// When a try is repeated.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Retry")]
+#[command(next_help_heading = RETRY)]
 pub(in crate::command) struct RetryArgs {
     /// Tries of a job, 1 is no retry; --retries N is one more
     #[arg(long, value_name = "N", default_value = "5", allow_hyphen_values = true, value_parser = attempts)]
@@ -196,21 +197,24 @@ pub(in crate::command) struct RetryArgs {
     /// The longest a try may take, from its grant to the last byte; queueing never counts
     #[arg(long, value_name = "DUR|none", default_value = "30s", allow_hyphen_values = true, value_parser = span_or_none)]
     pub(in crate::command) timeout: Bound<Duration>,
-    /// The longest that connecting may take: within it nothing was sent, so every job may try again
-    #[arg(long, value_name = "DUR|none", default_value = "10s", allow_hyphen_values = true, value_parser = span_or_none)]
-    pub(in crate::command) connect_timeout: Bound<Duration>,
-    /// The longest gap between bytes of an answer
-    #[arg(long, value_name = "DUR|none", allow_hyphen_values = true, value_parser = span_or_none)]
-    pub(in crate::command) read_timeout: Option<Bound<Duration>>,
 }
 
-/// What is sent.
+/// How requests are made.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "HTTP")]
 pub(in crate::command) struct HttpArgs {
     /// What it adds to the jobs.
     #[command(flatten)]
     pub(in crate::command) job: JobArgs,
+    /// The longest that connecting may take: within it nothing was sent, so every job may try again
+    #[arg(long, value_name = "DUR|none", help_heading = RETRY, default_value = "10s", allow_hyphen_values = true, value_parser = span_or_none)]
+    pub(in crate::command) connect_timeout: Bound<Duration>,
+    /// The longest gap between bytes of an answer
+    #[arg(long, value_name = "DUR|none", help_heading = RETRY, allow_hyphen_values = true, value_parser = span_or_none)]
+    pub(in crate::command) read_timeout: Option<Bound<Duration>>,
+    /// Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves
+    #[arg(long, value_name = "POINTER", help_heading = UNITS)]
+    pub(in crate::command) usage: Option<UsageAt>,
     /// The longest body that is taken
     #[arg(long, value_name = "BYTES|none", default_value = "64MiB", allow_hyphen_values = true, value_parser = bytes_or_none)]
     pub(in crate::command) max_body: u64,
