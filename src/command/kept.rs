@@ -14,7 +14,7 @@ use crate::engine::Event;
 use crate::error::Problem;
 use crate::job::without_credentials;
 use crate::manifest::{self, Before, Ended, Given, Input, Limit, Manifest, Owners, Withheld};
-use crate::metrics::littles::Setup;
+use crate::metrics::Setup;
 use crate::report::Report;
 use crate::sink::{Existing, Sink, SinkSpec, Target};
 use crate::units::{Tick, nanos};

@@ -7,6 +7,7 @@ use super::args::LimitArgs;
 use super::values::{Bound, Burst};
 use crate::error::Problem;
 use crate::limit::{Counts, Spec};
+use crate::metrics::Owner;
 use crate::units::{Cost, Rate};
 
 impl LimitArgs {
@@ -79,7 +80,7 @@ pub(super) fn name_apart(specs: &mut [Spec]) -> Result<(), Problem> {
         let own = spec.name.clone();
         let usual = &*own == spec.kind.word();
         let twice = taken.contains(&own);
-        if OTHER_WAITS.contains(&&*own) || (twice && !usual) {
+        if is_taken(&own) || (twice && !usual) {
             let what = if twice {
                 format!("two limits have the name {own}")
             } else {
@@ -96,16 +97,10 @@ pub(super) fn name_apart(specs: &mut [Spec]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What `wait_ms` of a result counts besides limits.
-const OTHER_WAITS: [&str; 7] = [
-    "slot",
-    "host_slot",
-    "pause",
-    "backoff",
-    "store",
-    "connect",
-    "sink",
-];
+/// Whether results or `/metrics` count other time under this name; `store` is kept for that of limits that are shared.
+fn is_taken(name: &str) -> bool {
+    Owner::of(name).is_some() || name == "store"
+}
 
 /// No option and `none` are the same.
 fn bound<T: Clone>(given: Option<&Bound<T>>) -> Option<T> {
@@ -185,6 +180,8 @@ mod tests {
         for line in [
             "--qps 10 --limit 5/s_name=qps",
             "--limit 5/s_name=slot",
+            "--limit 5/s_name=order",
+            "--limit 5/s_name=input",
             "--limit 5/s_name=a --limit 6/s_name=a",
         ] {
             let why = specs(line).unwrap_err();

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use super::cumulated::Cumulated;
 use super::families::Families;
-use crate::metrics::littles::Setup;
-use crate::metrics::{ByVerdict, Figures, Owner, Tally};
+use crate::metrics::{ByVerdict, Figures, Setup, Tally};
 
 /// What does not change while a run goes.
 #[derive(Debug, Clone)]
@@ -179,17 +178,14 @@ fn time(families: &mut Families, figures: &Figures<'_>, setup: &Setup) {
         "limit",
         waits.map(|(name, span)| (name, span.as_secs_f64())),
     );
-    let mut held: BTreeMap<&str, f64> = BTreeMap::new();
-    for (owner, span) in &figures.held {
-        *held.entry(called(*owner, setup)).or_default() += span.as_secs_f64();
-    }
+    let held = figures.held.iter();
     families.counters(
         (
             "shaper_held_back_seconds_total",
             "What kept the oldest waiting job from being sent; adds up to the time since the first request.",
         ),
         "owner",
-        held,
+        held.map(|(owner, span)| (setup.word_of(*owner), span.as_secs_f64())),
     );
     families.fact(
         (
@@ -197,29 +193,8 @@ fn time(families: &mut Families, figures: &Figures<'_>, setup: &Setup) {
             "What keeps the oldest waiting job from being sent now.",
         ),
         "owner",
-        called(figures.binds, setup),
+        &setup.word_of(figures.binds),
     );
-}
-
-/// An owner as results call it; a limit by its name.
-fn called(owner: Owner, setup: &Setup) -> &str {
-    match owner {
-        Owner::Limit(number) => {
-            let spec = setup.limits.get(number);
-            spec.map_or(owner.word(), |spec| &*spec.name)
-        }
-        Owner::Nothing
-        | Owner::Input
-        | Owner::LookAhead
-        | Owner::Slot
-        | Owner::HostSlot
-        | Owner::Order
-        | Owner::Pause
-        | Owner::Connect
-        | Owner::Backoff
-        | Owner::Sink
-        | Owner::Client => owner.word(),
-    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "53 bits are counted exactly")]
@@ -235,7 +210,7 @@ fn each<K: Display>(counts: &BTreeMap<K, u64>) -> impl Iterator<Item = (String, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::Metrics;
+    use crate::metrics::{Metrics, Owner};
     use crate::proof::Proof;
 
     fn setup(limits: &[&str]) -> Setup {
@@ -272,15 +247,6 @@ mod tests {
         ] {
             assert!(text.contains(line), "{line} in {text}");
         }
-    }
-
-    #[test]
-    fn a_limit_that_is_called_like_another_owner_makes_no_sample_twice() {
-        let held = [(Owner::Limit(0), 2), (Owner::Input, 3)];
-        let text = page(&["5/s name=input"], &held);
-        let line = "shaper_held_back_seconds_total{owner=\"input\"} 5\n";
-        assert!(text.contains(line), "{text}");
-        assert_eq!(text.matches("_total{owner=").count(), 1);
     }
 
     #[test]

@@ -56,8 +56,8 @@ pub(super) struct Gate {
     guard: Option<Duration>,
     /// At which moments a rule that keeps a log is told of them.
     logs: [Option<Leaves>; 2],
-    /// What waits are called that are for no rule.
-    words: Vec<(Owner, Arc<str>)>,
+    /// What each owner is called in results, by its place.
+    names: Vec<Arc<str>>,
 }
 
 impl Gate {
@@ -88,9 +88,11 @@ impl Gate {
                 let mut windows = rules.limits.iter().filter(|it| it.kind == Kind::Window);
                 windows.any(|it| it.leaves == leaves).then_some(leaves)
             }),
-            words: Owner::FIXED
-                .map(|owner| (owner, owner.word().into()))
-                .into(),
+            names: {
+                let words = Owner::FIXED.map(|owner| owner.word().into());
+                let limits = rules.limits.iter().map(|limit| limit.name.clone());
+                words.into_iter().chain(limits).collect()
+            },
         };
         for (rule, one) in gate.rules.iter().enumerate() {
             let limit = || one.build(&gate.setting, gate.guard, None);
@@ -158,19 +160,9 @@ impl Gate {
         rules.any(|rule| rule.measured(&self.setting, Duration::ZERO).is_some())
     }
 
-    /// The name that waits are counted under.
-    fn name(&self, owner: Owner) -> Option<&Arc<str>> {
-        self.rules
-            .iter()
-            .find(|rule| rule.owner == owner)
-            .map(|rule| &rule.name)
-    }
-
-    /// What an owner is called in messages.
-    pub(super) fn called(&self, owner: Owner) -> String {
-        self.name(owner)
-            .map_or(owner.word(), |name| name)
-            .to_owned()
+    /// What an owner is called in results.
+    pub(super) fn name(&self, owner: Owner) -> &Arc<str> {
+        &self.names[owner.place()]
     }
 
     /// A job that could go, but for an older one that may go at `at` and would wait longer for `rule`.
@@ -200,13 +192,7 @@ impl Gate {
         // A wait of no time is told only where there is no other: then it was nobody's.
         let some = waits.iter().any(|(_, span)| !span.is_zero());
         for (owner, span) in waits.iter().filter(|(_, span)| !some || !span.is_zero()) {
-            let rule = self.name(owner);
-            let word = || self.words.iter().find(|(own, _)| *own == owner);
-            let name = rule.or_else(|| Some(&word()?.1));
-            named.add(
-                name.expect("a limit is a rule, and the others have words"),
-                span,
-            );
+            named.add(self.name(owner), span);
         }
         named
     }
@@ -216,7 +202,8 @@ impl Gate {
         self.rules.iter().find_map(|rule| {
             let (asked, capacity) = (rule.charge.of(job)?.get(), rule.capacity.get());
             let waits = self.oversize == Oversize::Wait && !rule.is_slots();
-            (asked > capacity && !waits).then_some((&rule.name, NeverFits { asked, capacity }))
+            let never = NeverFits { asked, capacity };
+            (asked > capacity && !waits).then(|| (self.name(rule.owner), never))
         })
     }
 

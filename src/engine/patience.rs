@@ -157,7 +157,9 @@ impl Engine {
         } else {
             "waited"
         };
-        let name = owner.map_or("its turn".to_owned(), |owner| self.gate.called(owner));
+        let name = owner.map_or("its turn".to_owned(), |owner| {
+            self.gate.name(owner).to_string()
+        });
         let most = self.rules.queue_timeout.unwrap_or_default();
         format!(
             "{verb} {} for {name}, the longest is {} (--queue-timeout)\n  mend: raise it, or the limit",

@@ -23,7 +23,6 @@ enum Build {
 #[derive(Debug)]
 pub(super) struct Rule {
     pub(super) owner: Owner,
-    pub(super) name: Arc<str>,
     pub(super) charge: Charge,
     /// The most that it ever holds.
     pub(super) capacity: Cost,
@@ -95,7 +94,6 @@ impl Rule {
     pub(super) fn slots(most: Cost, until: Moment, owner: Owner, scope: Scope) -> Self {
         Self {
             owner,
-            name: owner.word().into(),
             charge: Charge::Slots,
             capacity: most,
             scope,
@@ -110,7 +108,6 @@ impl Rule {
         let key = key.and_then(|key| keys.iter().position(|own| own == key));
         Self {
             owner: Owner::Limit(number),
-            name: spec.name.clone(),
             charge: spec.counts.into(),
             capacity: spec.burst,
             scope: key.map_or(Scope::All, Scope::Key),

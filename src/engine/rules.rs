@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{LookAhead, Seam, StopIf};
 use crate::limit::{Kind, Setting, Spec};
-use crate::metrics::littles::Setup;
+use crate::metrics::Setup;
 use crate::proof::Proof;
 use crate::retry::Policy;
 use crate::units::Cost;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Unrecorded;
-use super::owners::{key, owner};
 use crate::engine::{End, Signal, Stopped};
 use crate::error::{Exit, Problem};
 use crate::metrics::{self, MeanUnits, Owner, Part, Told, Unseen};
@@ -206,7 +205,7 @@ impl Figures {
             },
             held_back: shares
                 .map(|(owner, span)| Held {
-                    owner: key(*owner),
+                    owner: owner.word().into_owned(),
                     name: report.setup.name_of(*owner),
                     ms: ms(*span),
                 })
@@ -246,7 +245,7 @@ impl Figures {
                 to: at(part.to_ms),
                 gaps: Duration::ZERO,
                 shares: held
-                    .filter_map(|held| Some((named(owner(&held.owner)?)?, span(held.ms))))
+                    .filter_map(|held| Some((named(Owner::of(&held.owner)?)?, span(held.ms))))
                     .collect(),
                 in_flight: part.in_flight,
                 ended: part.ended,

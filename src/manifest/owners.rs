@@ -21,26 +21,6 @@ pub struct Owners {
     spans: BTreeMap<String, String>,
 }
 
-/// The name of an owner that no option can take: a limit goes by its number from 1.
-pub(super) fn key(owner: Owner) -> String {
-    if let Owner::Limit(number) = owner {
-        format!("limit {}", number + 1)
-    } else {
-        owner.word().to_owned()
-    }
-}
-
-/// The owner of this name.
-pub(super) fn owner(key: &str) -> Option<Owner> {
-    match key.strip_prefix("limit ") {
-        Some(number) => {
-            let number: usize = number.parse().ok()?;
-            number.checked_sub(1).map(Owner::Limit)
-        }
-        None => Owner::of(key),
-    }
-}
-
 impl Owners {
     /// Of this run and of those before it, if anything tells of them. The start of the run is in microseconds
     /// since the Unix epoch.
@@ -60,7 +40,9 @@ impl Owners {
         let mut spans: BTreeMap<String, Vec<u64>> = BTreeMap::new();
         for (nth, cell) in timeline.cells().iter().enumerate() {
             for (owner, span) in cell.owners() {
-                let own = spans.entry(key(owner)).or_insert_with(|| vec![0; count]);
+                let own = spans
+                    .entry(owner.word().into_owned())
+                    .or_insert_with(|| vec![0; count]);
                 own[nth] = nanos(span) / 1_000;
             }
         }
@@ -68,7 +50,9 @@ impl Owners {
         Self {
             from_us: started_us + timeline.from().0 / 1_000,
             width_us: nanos(timeline.width()) / 1_000,
-            spans: spans.map(|(key, spans)| (key, counted(&spans))).collect(),
+            spans: spans
+                .map(|(owner, spans)| (owner, counted(&spans)))
+                .collect(),
         }
     }
 
@@ -81,8 +65,8 @@ impl Owners {
         named: impl Fn(Owner) -> Option<Owner>,
     ) {
         let mut taken: Vec<u64> = Vec::new();
-        for (key, spans) in &self.spans {
-            let Some(owner) = owner(key).and_then(&named) else {
+        for (word, spans) in &self.spans {
+            let Some(owner) = Owner::of(word).and_then(&named) else {
                 continue;
             };
             for (nth, span) in spans.split(' ').flat_map(repeated).take(MOST).enumerate() {

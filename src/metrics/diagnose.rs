@@ -2,9 +2,9 @@
 
 use http::StatusCode;
 
-use super::littles::{Cause, Crossover, Setup, Theory, plain};
+use super::littles::{Cause, Crossover, Theory, plain};
 use super::waited::{Waited, waited, worst};
-use super::{Owner, Part, Share, Summary, shares};
+use super::{Owner, Part, Setup, Share, Summary, shares};
 use crate::limit::{Counts, Kind};
 use crate::outcome::FailureKind;
 use crate::units::three_digits;

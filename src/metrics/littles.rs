@@ -3,82 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Owner, Stretch};
-use crate::limit::{Counts, Kind, Spec};
+use super::{Setup, Stretch};
+use crate::limit::Spec;
 use crate::units::{show_span, three_digits};
-
-/// The limits of a run, as far as theory needs them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Setup {
-    /// Slots; `None` without a limit.
-    pub slots: Option<u64>,
-    /// Slots of each origin; `None` without a limit.
-    pub per_host: Option<u64>,
-    /// The rate limits, in the order of the command line.
-    pub limits: Vec<Spec>,
-}
-
-impl Setup {
-    /// What an owner is called in reports: `--qps 10`, `slots`, `input`.
-    pub fn name_of(&self, owner: Owner) -> String {
-        match owner {
-            Owner::Nothing => "nothing".to_owned(),
-            Owner::Input => "input".to_owned(),
-            Owner::LookAhead => "look-ahead".to_owned(),
-            Owner::Slot => "slots".to_owned(),
-            Owner::HostSlot => match self.per_host {
-                Some(slots) => format!("--per-host {slots}"),
-                None => "--per-host".to_owned(),
-            },
-            Owner::Order => "--ordered".to_owned(),
-            Owner::Pause => "pause".to_owned(),
-            Owner::Connect => "connect".to_owned(),
-            Owner::Backoff => "backoff".to_owned(),
-            Owner::Sink => "sink".to_owned(),
-            Owner::Client => "client".to_owned(),
-            Owner::Limit(number) => self
-                .limits
-                .get(number)
-                .map_or_else(|| format!("limit {}", number + 1), as_option),
-        }
-    }
-}
-
-impl Setup {
-    /// Whose a wait is that results tell by this name; `None` for a limit that is not among these.
-    pub fn owner_of(&self, wait: &str) -> Option<Owner> {
-        let limit = self.limits.iter().position(|limit| &*limit.name == wait);
-        limit.map(Owner::Limit).or_else(|| Owner::of(wait))
-    }
-}
-
-/// Options that stand for a bucket, what it counts, and the period that their number leaves unsaid.
-const OPTIONS: [(&str, Counts, &str); 4] = [
-    ("qps", Counts::Requests, "/s"),
-    ("rpm", Counts::Requests, "/m"),
-    ("tps", Counts::Units, "/s"),
-    ("tpm", Counts::Units, "/m"),
-];
-
-/// A limit as the option that gives it, `--qps 10`; one without an option of its own by its name.
-fn as_option(spec: &Spec) -> String {
-    let (name, written) = (&*spec.name, &*spec.rate.written);
-    let bucket = OPTIONS.iter().find(|(option, counts, _)| {
-        *option == name && *counts == spec.counts && spec.kind == Kind::Bucket
-    });
-    match bucket {
-        Some((_, _, unsaid)) => {
-            let number = written.strip_suffix(unsaid).unwrap_or(written);
-            format!("--{name} {number}")
-        }
-        None if name.trim_end_matches(|c: char| c.is_ascii_digit()) == "window"
-            && spec.counts == Counts::Requests =>
-        {
-            format!("--window {written}")
-        }
-        None => format!("--limit {name} {written}"),
-    }
-}
 
 /// A rate that cannot be passed, and whose it is.
 #[derive(Debug, Clone, PartialEq)]

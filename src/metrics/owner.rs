@@ -1,5 +1,7 @@
 //! Whose the time is: one owner for each instant. Floor 3: rules.
 
+use std::borrow::Cow;
+
 use crate::units::Tick;
 
 /// What keeps the oldest waiting job from being sent now. Each instant has exactly one owner.
@@ -48,7 +50,8 @@ impl Owner {
         Self::Order,
     ];
 
-    pub(super) fn place(self) -> usize {
+    /// Its number among [`FIXED`](Self::FIXED) and the limits behind them.
+    pub(crate) fn place(self) -> usize {
         match self {
             Self::Limit(number) => Self::FIXED.len() + number,
             Self::Nothing => 0,
@@ -65,9 +68,10 @@ impl Owner {
         }
     }
 
-    /// The word in results and in the JSON report; a limit has a name of its own.
-    pub fn word(self) -> &'static str {
-        match self {
+    /// The word in results, but for a limit, which has a name of its own there. This one counts from 1, `limit 2`, and
+    /// is no name that an option can give.
+    pub fn word(self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             Self::Nothing => "none",
             Self::Input => "input",
             Self::LookAhead => "look_ahead",
@@ -79,13 +83,19 @@ impl Owner {
             Self::Backoff => "backoff",
             Self::Sink => "sink",
             Self::Client => "client",
-            Self::Limit(_) => "limit",
-        }
+            Self::Limit(number) => return Cow::Owned(format!("limit {}", number + 1)),
+        })
     }
 
-    /// The one of this word; a limit has a name of its own.
+    /// The one of this word.
     pub fn of(word: &str) -> Option<Self> {
-        Self::FIXED.into_iter().find(|owner| owner.word() == word)
+        match word.strip_prefix("limit ") {
+            Some(number) => {
+                let number: usize = number.parse().ok()?;
+                number.checked_sub(1).map(Self::Limit)
+            }
+            None => Self::FIXED.into_iter().find(|owner| owner.word() == word),
+        }
     }
 
     pub(super) fn at(place: usize) -> Self {

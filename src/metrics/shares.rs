@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use super::littles::Setup;
-use super::{Owner, Stretch};
+use super::{Owner, Setup, Stretch};
 
 /// One owner's part of the time.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use super::littles::Setup;
-use super::{Owner, Summary};
+use super::{Owner, Setup, Summary};
 
 /// What jobs waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::Snapshot;
 use crate::limit::Counts;
-use crate::metrics::Owner;
-use crate::metrics::littles::Setup;
+use crate::metrics::{Owner, Setup};
 use crate::units::{Tick, three_digits};
 
 /// One column stays free for the cursor.

@@ -12,8 +12,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, TermLike};
 
-use crate::metrics::littles::Setup;
-use crate::metrics::{Counts, Owner};
+use crate::metrics::{Counts, Owner, Setup};
 use crate::terminal::{self, Screen};
 use crate::units::Tick;
 use canvas::{Canvas, Clear};

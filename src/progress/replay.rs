@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::line::tests::snapshot;
 use super::{Clear, Mode, Progress};
-use crate::metrics::littles::Setup;
+use crate::metrics::Setup;
 use crate::terminal::Screen;
 use crate::units::Tick;
 

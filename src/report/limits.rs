@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use super::hung;
 use crate::limit::Counts;
-use crate::metrics::Owner;
-use crate::metrics::littles::Setup;
+use crate::metrics::{Owner, Setup};
 use crate::terminal::Columns;
 
 /// Where the text of a list begins.

@@ -35,8 +35,8 @@ use crate::engine::{Arrivals, End, Refund};
 use crate::limit::{Leaves, Spec};
 use crate::metrics::condition::{Condition, Judged, Known};
 use crate::metrics::diagnose::Diagnosis;
-use crate::metrics::littles::{Ceiling, Setup, Theory};
-use crate::metrics::{Owner, Part, Summary, waited};
+use crate::metrics::littles::{Ceiling, Theory};
+use crate::metrics::{Owner, Part, Setup, Summary, waited};
 
 /// Everything that a report can tell.
 #[derive(Debug)]

@@ -11,8 +11,7 @@ use crate::engine::{Arrivals, End, Refund, Signal};
 use crate::error::{Exit, Problem};
 use crate::job::{BadLine, JobHash, Keys, Place};
 use crate::limit::{Counts, Spec};
-use crate::metrics::littles::Setup;
-use crate::metrics::{HoldOn, LONGEST, Metrics, Owner, Part, Summary, Turn, Unseen};
+use crate::metrics::{HoldOn, LONGEST, Metrics, Owner, Part, Setup, Summary, Turn, Unseen};
 use crate::outcome::{
     Failure, FailureKind, Outcome, Reached, Spent, Status, Try, UnitsSpent, Waits,
 };

@@ -8,7 +8,7 @@ use shaper::drive::simulated::{self, Seen, Simulation};
 use shaper::engine::{Grant, Rules};
 use shaper::job::{Job, JobHash, Origin, Place, Target};
 use shaper::manifest::{Ended, Limit, Manifest, Owners};
-use shaper::metrics::littles::Setup;
+use shaper::metrics::Setup;
 use shaper::outcome::{Failure, Reply};
 use shaper::report::{Facts, Report, Standing, json};
 use shaper::sink::{Form, Inputs, Keep, Tell};

@@ -17,8 +17,8 @@ use crate::engine::{Action, End, Engine, Event, Grant, Ticket};
 use crate::job::Job;
 use crate::limit::Spec;
 use crate::metrics::diagnose::Diagnosis;
-use crate::metrics::littles::{Setup, Theory};
-use crate::metrics::{Owner, Stretch};
+use crate::metrics::littles::Theory;
+use crate::metrics::{Owner, Setup, Stretch};
 use crate::outcome::{Outcome, Reply};
 use crate::report::comparison::{Figures, Numbers, Raster};
 use crate::retry::Policy;
@@ -90,11 +90,7 @@ impl<'a> Trial<'a> {
     ) -> Self {
         let rules = discipline.rules(numbers, limits, course);
         Self {
-            setup: Setup {
-                slots: rules.slots.map(crate::units::Cost::get),
-                per_host: None,
-                limits: rules.limits.clone(),
-            },
+            setup: rules.setup(),
             conduct: discipline.conduct,
             asked,
             slots: numbers.slots.get(),

@@ -150,8 +150,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::metrics::littles::Setup;
-    use crate::metrics::{Metrics, Sends};
+    use crate::metrics::{Metrics, Sends, Setup};
     use crate::proof::Proof;
     use crate::units::Tick;
 

@@ -12,9 +12,8 @@ pub use text::text;
 use std::time::Duration;
 
 use crate::job::{BadLine, Origin, Place};
-use crate::metrics::Summary;
 use crate::metrics::diagnose::Diagnosis;
-use crate::metrics::littles::Setup;
+use crate::metrics::{Setup, Summary};
 
 /// A plan: the figures of a run in virtual time.
 #[derive(Debug)]
