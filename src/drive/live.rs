@@ -72,7 +72,8 @@ enum Woken {
 
 struct Run {
     live: Live,
-    engine: Engine,
+    /// Apart, as it is by far the largest part and this is moved into futures.
+    engine: Box<Engine>,
     /// Lines asked for and not yet here.
     asked: usize,
     reading: bool,
@@ -100,7 +101,7 @@ impl Live {
         let mut run = Run {
             live: self,
             grace: rules.grace,
-            engine: Engine::new(rules),
+            engine: Box::new(Engine::new(rules)),
             asked: 0,
             reading: true,
             batch: Vec::new(),

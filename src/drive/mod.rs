@@ -1,5 +1,7 @@
 //! Drivers: they carry out what the engine asks for, and decide nothing. Floor 5: drive.
 
+mod answers;
+mod cores;
 pub mod disciplines;
 pub mod forecast;
 pub mod live;

@@ -1,7 +1,5 @@
 //! The simulated driver: a run in virtual time on a heap of events, exact to the nanosecond. Floor 5: drive.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::iter::Peekable;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -9,7 +7,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 
-use crate::engine::{Action, End, Engine, Event, Grant, Rules, Ticket};
+use super::answers::Answers;
+use crate::engine::{Action, End, Engine, Event, Grant, Rules};
 use crate::job::{BadLine, Job};
 use crate::metrics::Summary;
 use crate::outcome::{Failure, Head, Outcome, Reply};
@@ -72,40 +71,10 @@ pub struct Simulation<'a, I: Iterator<Item = Line>> {
     /// Lines asked for and not yet read.
     asked: usize,
     input_ended: bool,
-    heap: BinaryHeap<Reverse<Due>>,
+    answers: Answers,
     /// Kept for its memory: what the engine asks for is carried out before it is told anything else.
     actions: Vec<Action>,
-    /// Tells apart what is due at the same moment: first in, first out.
-    count: u64,
     end: Option<End>,
-}
-
-/// An answer on its way.
-struct Due {
-    at: Tick,
-    count: u64,
-    ticket: Ticket,
-    end: Box<Result<Reply, Failure>>,
-}
-
-impl PartialEq for Due {
-    fn eq(&self, other: &Self) -> bool {
-        self.count == other.count
-    }
-}
-
-impl Eq for Due {}
-
-impl PartialOrd for Due {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Due {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.count).cmp(&(other.at, other.count))
-    }
 }
 
 impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
@@ -125,9 +94,8 @@ impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
             next: Some(Tick::ZERO),
             asked: 0,
             input_ended: false,
-            heap: BinaryHeap::new(),
+            answers: Answers::default(),
             actions: Vec::new(),
-            count: 0,
             end: None,
         }
     }
@@ -143,7 +111,7 @@ impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
         if self.end.is_some() {
             return false;
         }
-        let due = self.heap.peek().map(|Reverse(due)| due.at);
+        let due = self.answers.next();
         let line = (self.asked > 0)
             .then(|| self.lines.peek().map(|&(at, _)| at))
             .flatten();
@@ -175,17 +143,8 @@ impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
 
     /// Everything that is due now: answers before arrivals.
     fn answers(&mut self) {
-        while self
-            .heap
-            .peek()
-            .is_some_and(|Reverse(due)| due.at <= self.now)
-        {
-            let Reverse(due) = self.heap.pop().expect("it was just seen");
-            let mut end = due.end;
-            if let Ok(reply) = end.as_mut() {
-                reply.head.at = due.at;
-            }
-            self.tell(Event::Ended(due.ticket, due.at, end));
+        while let Some(answer) = self.answers.take(self.now) {
+            self.tell(Event::Ended(answer.ticket, answer.at, answer.end));
         }
         self.read();
     }
@@ -242,14 +201,7 @@ impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
                 (self.watch)(Seen::Sent(self.now, &job, &grant));
                 self.tell(Event::Sent(ticket, self.now));
                 let (after, end) = self.api.answer(self.now, &job, &grant);
-                let at = self.now.after(after);
-                self.count += 1;
-                self.heap.push(Reverse(Due {
-                    at,
-                    count: self.count,
-                    ticket,
-                    end: Box::new(end),
-                }));
+                self.answers.add(self.now.after(after), ticket, end);
             }
             Action::Record(ticket, outcome) => {
                 (self.watch)(Seen::Done(self.now, &outcome));

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use super::Plan;
 use super::conduct::{Conduct, Course};
 use super::table::Discipline;
 use super::trial::{Asked, Trial};
-use super::{Plan, on_all_cores};
 use crate::client::{Client, ClientSpec, Ends, Room, Via};
 use crate::clock::{Alarm, Clock};
+use crate::drive::cores::on_all_cores;
 use crate::drive::live::SLACK;
 use crate::engine::{End, Event, Signal};
 use crate::error::Problem;
