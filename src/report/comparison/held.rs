@@ -69,10 +69,10 @@ impl Page {
             let room = left - LABEL;
             let name = cut(&held.name, room, self.cut());
             let mut name = &*name;
-            for (what, all, verdict) in held.lines() {
-                let label = format!("  {name:<room$}  {what:>9}");
-                let cells = &all[first..first + heads.len()];
-                self.beside(&row(&label, left, cells, width), verdict);
+            for line in held.lines() {
+                let label = format!("  {name:<room$}  {:>9}", line.what);
+                let cells = &line.cells[first..first + heads.len()];
+                self.beside(&row(&label, left, cells, width), line.verdict);
                 name = "";
             }
         }
@@ -89,23 +89,34 @@ impl Page {
     }
 }
 
+/// A line about one discipline.
+pub(in crate::report) struct Line {
+    /// What is counted.
+    pub(in crate::report) what: &'static str,
+    /// The count at each latency, as it is shown.
+    pub(in crate::report) cells: Vec<String>,
+    /// What comes of it; empty if nothing is said.
+    pub(in crate::report) verdict: &'static str,
+}
+
 impl Held {
     /// What is said of its rates and of its tries in flight; empty if nothing is.
-    pub(in crate::report) fn verdicts(&self) -> [&'static str; 2] {
+    fn verdicts(&self) -> [&'static str; 2] {
         let verdicts = VERDICTS.iter().find(|verdicts| verdicts.0 == self.key);
         verdicts.map_or([""; 2], |verdicts| verdicts.1)
     }
 
-    /// Its rates and, where these say something, its tries in flight, as they are shown.
-    pub(in crate::report) fn lines(&self) -> Vec<(&'static str, Vec<String>, &'static str)> {
-        let shown = |part: fn(&Still) -> f64| {
-            let columns = self.columns.iter();
-            columns.map(|still| short(part(still))).collect()
+    /// Its rates and, where these say something, its tries in flight.
+    pub(in crate::report) fn lines(&self) -> Vec<Line> {
+        let line = |what, part: fn(&Still) -> f64, verdict| Line {
+            what,
+            cells: self.columns.iter().map(|it| short(part(it))).collect(),
+            verdict,
         };
         let [rate, flight] = self.verdicts();
-        let mut lines = vec![("sent/s", shown(|still| still.rate), rate)];
+        let mut lines = vec![line("sent/s", |still| still.rate, rate)];
         if self.key != "both" {
-            lines.push(("in flight", shown(|still| still.in_flight), flight));
+            lines.push(line("in flight", |still| still.in_flight, flight));
         }
         lines
     }

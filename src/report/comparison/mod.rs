@@ -200,14 +200,20 @@ impl Spiked {
     }
 }
 
-impl Comparison {
-    /// What was seen of a discipline; `None` if it is not among them or was not run.
-    fn of(&self, key: &str) -> Option<&Figures> {
-        let row = self.rows.iter().find(|row| row.key == key)?;
-        match &row.seen {
+impl Row {
+    /// What was seen; `None` if it was not run.
+    pub(in crate::report) fn figures(&self) -> Option<&Figures> {
+        match &self.seen {
             Seen::Run(figures) => Some(figures),
             Seen::NotRun(_) => None,
         }
+    }
+}
+
+impl Comparison {
+    /// What was seen of a discipline; `None` if it is not among them or was not run.
+    fn of(&self, key: &str) -> Option<&Figures> {
+        self.rows.iter().find(|row| row.key == key)?.figures()
     }
 
     /// Whether a limit of any discipline, or of the API, counts units.

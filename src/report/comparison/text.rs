@@ -2,7 +2,7 @@
 
 use super::raster::Scale;
 use super::words::{self, latency, plain_span, short};
-use super::{CELLS, Cell, Comparison, Figures, Row, SHORT, Seen};
+use super::{CELLS, Cell, Comparison, Row, SHORT, Seen};
 use crate::report::fold::folded;
 use crate::report::grid::{Column, Grid, Side, cut, names, packed};
 use crate::report::{Look, Paint};
@@ -171,7 +171,7 @@ impl Page {
                 .iter()
                 .map(|row| {
                     let seen = row.figures();
-                    let cells = seen.map(|seen| words::figures(seen, self.dash()));
+                    let cells = seen.map(|seen| words::figures(seen, self.dash()).into());
                     (row.name.clone(), cells)
                 })
                 .collect(),
@@ -223,16 +223,6 @@ impl Page {
         }
         while self.text.ends_with("\n\n") {
             self.text.pop();
-        }
-    }
-}
-
-impl Row {
-    /// What was seen; `None` if it was not run.
-    pub(in crate::report) fn figures(&self) -> Option<&Figures> {
-        match &self.seen {
-            Seen::Run(figures) => Some(figures),
-            Seen::NotRun(_) => None,
         }
     }
 }

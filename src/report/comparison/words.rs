@@ -137,10 +137,24 @@ pub(in crate::report) fn early(signal: Signal) -> String {
     format!("Ended early by {by}: what was seen until then.")
 }
 
-/// The figures of one discipline, in the order of the columns; `none` where there is none.
-pub(in crate::report) fn figures(seen: &Figures, none: &str) -> Vec<String> {
+/// The figures of a discipline, in the order of the columns.
+pub(in crate::report) const FIGURES: [&str; 10] = [
+    "most in 100 ms",
+    "most in 1 s",
+    "not sent",
+    "ok",
+    "API 429",
+    "p50",
+    "p99",
+    "peak in flight",
+    "all done",
+    "bound by",
+];
+
+/// Those of one discipline; `none` where there is none.
+pub(in crate::report) fn figures(seen: &Figures, none: &str) -> [String; FIGURES.len()] {
     let span = |span: Option<Duration>| span.map_or(none.to_owned(), brief);
-    vec![
+    [
         seen.most_in_short.to_string(),
         seen.most_in_long.to_string(),
         seen.not_sent.to_string(),

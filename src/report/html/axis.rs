@@ -1,5 +1,8 @@
 //! Axes of pictures: where a value lies, and which values are told. Floor 4: doors.
 
+/// Room beside the end of an axis: half of a value that is told there.
+pub(super) const SIDE: f64 = 24.0;
+
 /// From values to places.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Axis {

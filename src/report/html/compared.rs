@@ -14,22 +14,7 @@ use super::top::DASH;
 use crate::metrics::Timeline;
 use crate::report::comparison::words::{self, latency, plain_span, short};
 use crate::report::comparison::{Comparison, Figures, Held, Row, SHORT, Seen, Spike};
-use crate::units::{Tick, nanos};
-
-/// The headings of the figures, in the order of the text.
-const HEADINGS: [&str; 11] = [
-    "<<discipline",
-    "most in 100 ms",
-    "most in 1 s",
-    "not sent",
-    "ok",
-    "API 429",
-    "p50",
-    "p99",
-    "peak in flight",
-    "all done",
-    "<<bound by",
-];
+use crate::units::nanos;
 
 /// The page on a comparison.
 pub fn compared(it: &Comparison) -> String {
@@ -37,24 +22,23 @@ pub fn compared(it: &Comparison) -> String {
         1 => "One discipline".to_owned(),
         count => format!("{count} disciplines side by side"),
     };
-    let bins = Bins::of(it.rows.iter().filter_map(Row::figures));
+    let bins = Bins::of(it);
+    let sections = [
+        Some(figures(it)),
+        bins.as_ref().map(over_time),
+        it.spike.as_ref().map(spike),
+        (!it.held.is_empty()).then(|| held(it)),
+    ];
     let mut body = heading(&title, it);
-    let mut section = |inside: String| {
+    for inside in sections.into_iter().flatten() {
         let _ = write!(body, "<section>{inside}</section>");
-    };
-    section(figures(it));
-    if let Some(bins) = &bins {
-        section(over_time(bins));
     }
-    it.spike.iter().for_each(|it| section(spike(it)));
-    if !it.held.is_empty() {
-        section(held(it));
-    }
-    let runs: Vec<Value> = bins.iter().flat_map(|bins| data(it, bins)).collect();
-    let data = in_script(&json!({ "runs": runs }).to_string());
+    let lines = bins.map_or_else(Vec::new, |bins| bins.lines(it));
+    let data = in_script(&json!({ "runs": lines }).to_string());
     document(&title, &body, &data)
 }
 
+/// What was compared, and what it teaches.
 fn heading(title: &str, it: &Comparison) -> String {
     let mut out = format!(
         "<header><p class=\"brand\"><b>shaper</b><span>compare</span></p><h1>{}</h1><p class=\"lead\">{}</p></header>",
@@ -65,38 +49,49 @@ fn heading(title: &str, it: &Comparison) -> String {
         let _ = write!(out, "<p class=\"alarm\">{}</p>", Text(words::early(signal)));
     }
     let sentences = it.theory().into_iter().chain(it.lessons());
-    let sentences = sentences.map(|sentence| format!("<li>{}</li>", Prose(sentence)));
-    let sentences: Vec<String> = sentences.collect();
+    let sentences: String = sentences
+        .map(|sentence| format!("<li>{}</li>", Prose(sentence)))
+        .collect();
     if !sentences.is_empty() {
-        let _ = write!(out, "<ul class=\"findings\">{}</ul>", sentences.concat());
+        let _ = write!(out, "<ul class=\"findings\">{sentences}</ul>");
     }
     out
 }
 
+/// A section: its heading, what is said of it, and its table.
+fn told(heading: &str, lead: &str, table: &Table<'_>) -> String {
+    let lead = match lead {
+        "" => String::new(),
+        lead => format!("<p class=\"lead\">{}</p>", Prose(lead)),
+    };
+    format!("<h2>{heading}</h2>{lead}{table}")
+}
+
 fn figures(it: &Comparison) -> String {
-    let rows = it.rows.iter().map(|row| {
-        let mut cells = vec![Name(&row.name).to_string()];
-        match &row.seen {
-            Seen::Run(seen) => {
-                let figures = words::figures(seen, DASH);
-                cells.extend(figures.iter().map(|figure| Name(figure).to_string()));
-            }
+    let [inner @ .., last] = words::FIGURES;
+    let last = format!("<<{last}");
+    let mut headings = vec!["<<discipline"];
+    headings.extend(inner);
+    headings.push(&last);
+    let row = |row: &Row| {
+        let figures = match &row.seen {
+            Seen::Run(seen) => words::figures(seen, DASH).map(|figure| Name(figure).to_string()),
+            // Why it was not stands where there is room for a sentence.
             Seen::NotRun(why) => {
-                cells.resize(HEADINGS.len() - 1, String::new());
-                cells.push(format!("{DASH} {}", Text(why)));
+                let mut figures = words::FIGURES.map(|_| String::new());
+                figures[inner.len()] = format!("{DASH} {}", Text(why));
+                figures
             }
-        }
-        cells
-    });
+        };
+        let name = Name(&row.name).to_string();
+        std::iter::once(name).chain(figures).collect()
+    };
     let table = Table {
         caption: "The same jobs, one row a discipline",
-        headings: &HEADINGS,
-        rows: rows.collect(),
+        headings: &headings,
+        rows: it.rows.iter().map(row).collect(),
     };
-    format!(
-        "<h2>Figures</h2><p class=\"lead\">{}</p>{table}",
-        Text(words::of_figures())
-    )
+    told("Figures", &words::of_figures(), &table)
 }
 
 fn over_time(bins: &Bins) -> String {
@@ -126,24 +121,25 @@ fn spike(it: &Spike) -> String {
         headings: &["<<discipline", &within, "as a rate", "not sent"],
         rows: rows.collect(),
     };
-    format!(
-        "<h2>The double spike</h2><p class=\"lead\">{}.</p>{table}",
-        Text(words::around(it))
+    told(
+        "The double spike",
+        &format!("{}.", words::around(it)),
+        &table,
     )
 }
 
 fn held(it: &Comparison) -> String {
     let latencies: Vec<String> = it.latencies.iter().map(|&own| latency(own)).collect();
-    let mut headings = vec!["<<discipline", "<"];
+    let mut headings = vec!["<<discipline"];
     headings.extend(latencies.iter().map(String::as_str));
-    headings.push("<");
-    let lines = |held: &Held| {
+    headings.push("<what comes of it");
+    let rows = |held: &Held| {
         let name = Name(&held.name).to_string();
-        let lines = held.lines().into_iter();
-        let rows = lines.map(move |(what, cells, verdict)| {
-            let mut row = vec![name.clone(), what.to_owned()];
-            row.extend(cells);
-            row.push(verdict.to_owned());
+        let rows = held.lines().into_iter();
+        let rows = rows.map(move |line| {
+            let mut row = vec![format!("{name}: {}", line.what)];
+            row.extend(line.cells);
+            row.push(line.verdict.to_owned());
             row
         });
         rows.collect::<Vec<_>>()
@@ -151,31 +147,31 @@ fn held(it: &Comparison) -> String {
     let table = Table {
         caption: "By how long the API takes",
         headings: &headings,
-        rows: it.held.iter().flat_map(lines).collect(),
+        rows: it.held.iter().flat_map(rows).collect(),
     };
     let crossing = it.crossing().unwrap_or_default();
-    format!(
-        "<h2>What each holds still</h2><p class=\"lead\">{}</p>{table}",
-        Text(crossing)
-    )
+    told("What each holds still", &crossing, &table)
 }
 
-/// Bins that all disciplines share, so that they can be laid over each other.
+/// Bins that all disciplines share, so that their lines lie on the same axes.
 struct Bins {
-    /// Nanoseconds; a multiple of every cell, all of which are aligned.
+    /// Nanoseconds: a multiple of every cell of every timeline, all of which begin at multiples of their width.
     width: u64,
-    /// The number of the first bin.
+    /// The number of the first bin, counted from the start of a run.
     first: u64,
 }
 
 impl Bins {
     /// `None` if nothing was sent.
-    fn of<'a>(all: impl Iterator<Item = &'a Figures> + Clone) -> Option<Self> {
-        let sent = all.filter(|seen| !seen.timeline.cells().is_empty());
-        let longest = sent.clone().max_by_key(|seen| end(&seen.timeline))?;
-        let widths = sent.clone().map(|seen| nanos(seen.timeline.width()));
-        let cell = widths.max()?;
-        let from = sent.map(|seen| seen.timeline.from()).min()?.0;
+    fn of(it: &Comparison) -> Option<Self> {
+        let seen = it.rows.iter().filter_map(Row::figures);
+        let sent: Vec<&Figures> = seen
+            .filter(|seen| !seen.timeline.cells().is_empty())
+            .collect();
+        let timelines = || sent.iter().map(|seen| &seen.timeline);
+        let cell = timelines().map(|own| nanos(own.width())).max()?;
+        let from = timelines().map(|own| own.from().0).min()?;
+        let longest = sent.iter().max_by_key(|seen| end(&seen.timeline))?;
         let cells = (end(&longest.timeline) - from).div_ceil(cell);
         let each = Duration::from_nanos(cell);
         let width = together(longest.sends, Duration::ZERO, cells, each).saturating_mul(cell);
@@ -185,20 +181,36 @@ impl Bins {
         })
     }
 
-    /// Sends per second in each bin, up to the last that anything happened in.
+    /// The lines that the script draws, one of each discipline that was run.
+    fn lines(&self, it: &Comparison) -> Vec<Value> {
+        let seen = it.rows.iter();
+        let seen = seen.filter_map(|row| Some((&row.name, row.figures()?)));
+        seen.map(|(name, seen)| {
+            let rates = self.rates(&seen.timeline);
+            let end = self.first + rates.len() as u64;
+            let time = json!({
+                "start": self.seconds(self.first),
+                "width": self.seconds(1),
+                "end": self.seconds(end),
+                "sent": rates,
+            });
+            json!({ "name": calm(name), "time": time })
+        })
+        .collect()
+    }
+
+    /// Sends per second in each bin, from the first to the last that anything happened in.
     fn rates(&self, timeline: &Timeline) -> Vec<f64> {
-        let mut counts: Vec<u64> = Vec::new();
-        let mut at = timeline.from().0;
-        for cell in timeline.cells() {
-            let place = usize::try_from(at / self.width - self.first).unwrap_or(usize::MAX);
-            if counts.len() <= place {
-                counts.resize(place + 1, 0);
+        let mut sent: Vec<u64> = Vec::new();
+        for (cell, at) in timeline.cells().iter().zip(starts(timeline)) {
+            let bin = usize::try_from(at / self.width - self.first).unwrap_or(usize::MAX);
+            if sent.len() <= bin {
+                sent.resize(bin + 1, 0);
             }
-            counts[place] += cell.sent;
-            at = at.saturating_add(nanos(timeline.width()));
+            sent[bin] += cell.sent;
         }
         let seconds = self.seconds(1);
-        let rates = counts.into_iter().map(|count| float(count) / seconds);
+        let rates = sent.into_iter().map(|sent| brief(float(sent) / seconds));
         rates.collect()
     }
 
@@ -208,26 +220,15 @@ impl Bins {
     }
 }
 
-/// When its last cell ends, in nanoseconds.
-fn end(timeline: &Timeline) -> u64 {
-    let Tick(from) = timeline.from();
-    let cells = timeline.cells().len() as u64;
-    from.saturating_add(cells.saturating_mul(nanos(timeline.width())))
+/// When each of its cells begins, in nanoseconds.
+fn starts(timeline: &Timeline) -> impl Iterator<Item = u64> {
+    let (from, width) = (timeline.from().0, nanos(timeline.width()));
+    (0..).map(move |nth: u64| from.saturating_add(nth.saturating_mul(width)))
 }
 
-/// What the script draws of each.
-fn data(it: &Comparison, bins: &Bins) -> Vec<Value> {
-    let runs = it.rows.iter().filter_map(|row| {
-        let rates = bins.rates(&row.figures()?.timeline);
-        let end = bins.first + rates.len() as u64;
-        let rates: Vec<f64> = rates.into_iter().map(brief).collect();
-        let time = json!({
-            "start": bins.seconds(bins.first),
-            "width": bins.seconds(1),
-            "end": bins.seconds(end),
-            "sent": rates,
-        });
-        Some(json!({ "name": calm(&row.name), "time": time }))
-    });
-    runs.collect()
+/// When its last cell ends, in nanoseconds.
+fn end(timeline: &Timeline) -> u64 {
+    let cells = timeline.cells().len() as u64;
+    let length = cells.saturating_mul(nanos(timeline.width()));
+    timeline.from().0.saturating_add(length)
 }

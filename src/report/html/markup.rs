@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Write as _};
 
 use super::top::DASH;
+use crate::report::fold::TIE;
 
 /// Text as it stands in an element or between the quotes of an attribute. Characters that steer a terminal or the
 /// direction of what follows are shown as what they are not: a blank.
@@ -47,7 +48,7 @@ impl<T: Display> Display for Name<T> {
     }
 }
 
-/// Words of ours, in which an option is not broken at its dashes.
+/// Words of ours, in which an option is not broken at its dashes, nor what is tied together.
 pub(super) struct Prose<T>(pub(super) T);
 
 /// Letters of an option that is kept whole: a longer one has to be broken on a narrow screen.
@@ -57,7 +58,8 @@ impl<T: Display> Display for Prose<T> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (nth, word) in self.0.to_string().split(' ').enumerate() {
             let blank = if nth == 0 { "" } else { " " };
-            if word.starts_with("--") && word.len() <= WHOLE {
+            let whole = word.starts_with("--") || word.contains(TIE);
+            if whole && word.len() <= WHOLE {
                 write!(out, "{blank}<span class=\"whole\">{}</span>", Text(word))?;
             } else {
                 write!(out, "{blank}{}", Text(word))?;
@@ -177,6 +179,11 @@ mod tests {
         assert_eq!(Name("\u{5d0}b").to_string(), "<bdi>\u{5d0}b</bdi>");
         let prose = Prose("a <b --qps 10").to_string();
         assert_eq!(prose, "a &lt;b <span class=\"whole\">--qps</span> 10");
+        let tied = Prose("in (t\u{a0}-\u{a0}1\u{a0}s,").to_string();
+        assert_eq!(
+            tied,
+            "in <span class=\"whole\">(t\u{a0}-\u{a0}1\u{a0}s,</span>"
+        );
         assert_eq!(calm("a\u{202e}b\u{7}<"), "a b <");
     }
 

@@ -116,7 +116,7 @@
       });
     };
     const options = {
-      width: element.clientWidth, height: element.classList.contains("tall") ? 260 : 190, padding: [14, 14, 0, 0],
+      width: element.clientWidth, height: element.classList.contains("tall") ? 260 : 190, padding: [14, 26, 0, 0],
       legend: { show: false }, scales, bands, axes: axes.map(axis),
       cursor: { sync: group ? { key: group } : undefined, y: false, points: { size: 7 }, drag: { x: true, y: false, dist: 6 } },
       series: [{}, ...series.map((one) => ({
@@ -215,7 +215,7 @@
     const line = 14 * ratio;
     const bases = [];
     ctx.setLineDash([]);
-    ctx.lineWidth = 3 * ratio;
+    ctx.lineWidth = 5 * ratio;
     ctx.strokeStyle = colour("--card");
     for (const { y, text, ink } of placed.sort((a, b) => (b.binds ? 1 : 0) - (a.binds ? 1 : 0) || a.rate - b.rate)) {
       const beyond = y < bbox.top;

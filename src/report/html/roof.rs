@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::axis::{Axis, Kind};
+use super::axis::{Axis, Kind, SIDE};
 use super::markup::Text;
 use super::series::float;
 use crate::metrics::Owner;
@@ -16,7 +16,7 @@ const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 46.0;
 const BOTTOM: f64 = HEIGHT - 40.0;
 const TOP: f64 = 14.0;
-const RIGHT: f64 = WIDTH - 10.0;
+const RIGHT: f64 = WIDTH - SIDE;
 
 /// The height of a line of text.
 const LINE: f64 = 17.0;

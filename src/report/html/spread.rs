@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::axis::{Axis, Kind};
+use super::axis::{Axis, Kind, SIDE};
 use super::markup::Text;
 use super::series::float;
 use crate::metrics::{ByVerdict, LONGEST, Latencies};
@@ -13,7 +13,7 @@ const BARS: usize = 44;
 const WIDTH: f64 = 460.0;
 const HEIGHT: f64 = 216.0;
 const LEFT: f64 = 40.0;
-const RIGHT: f64 = WIDTH - 8.0;
+const RIGHT: f64 = WIDTH - SIDE;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = HEIGHT - 26.0;
 

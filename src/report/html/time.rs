@@ -10,6 +10,7 @@ use super::markup::{Name, Table, Text, nothing};
 use super::series::{Series, float};
 use super::top::DASH;
 use crate::metrics::{Owner, waited};
+use crate::report::comparison::words::plain_span;
 use crate::units::{show_span, three_digits};
 
 /// The most rows of the table.
@@ -75,7 +76,7 @@ fn table(run: &Run<'_>) -> String {
             .max_by(|one, other| one.1.total_cmp(other.1))
             .map(|(owner, _)| *owner);
         vec![
-            format!("{:.1} s", series.at(nth * together).max(0.0)),
+            since(series.at(nth * together)),
             mean(|bin| bin.sent),
             mean(|bin| bin.ended),
             mean(|bin| bin.refused),
@@ -98,6 +99,11 @@ fn table(run: &Run<'_>) -> String {
         rows: rows.collect(),
     };
     format!("<details><summary>The same as a table</summary>{table}</details>")
+}
+
+/// A moment in seconds since the first send, as long as a bin begins there.
+fn since(seconds: f64) -> String {
+    plain_span(Duration::try_from_secs_f64(seconds).unwrap_or_default())
 }
 
 /// Whose the time was.
