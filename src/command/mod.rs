@@ -33,6 +33,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use crate::error::{Exit, Problem};
+use crate::letters::calm_lines;
 use args::Command;
 
 /// Runs the program: reads the command line, does what it says, and tells how it ended.
@@ -102,7 +103,12 @@ fn tell(problem: &Problem) {
 
 /// A message on stderr. If even that is gone, nobody is left to be told.
 fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+    put(&calm_lines(text));
+}
+
+/// A page on stderr, as it is.
+fn put(page: &str) {
+    let _ = writeln!(io::stderr(), "{page}");
 }
 
 /// A page on stdout.

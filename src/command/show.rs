@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::args::{OutputArgs, ShowArgs};
 use super::values::{ColorWhen, ReportForm};
-use super::{beside, print, say};
+use super::{beside, print, put, say};
 use crate::engine::{StopIf, Stopped};
 use crate::error::{Exit, Problem};
 use crate::report::against::Against;
@@ -32,8 +32,8 @@ fn told(output: &OutputArgs, report: &Report) -> Result<(), Problem> {
     };
     match show.report {
         _ if show.report_file.is_some() => write(show, &page)?,
-        ReportForm::Text => say(&format!("\n{}", page.trim_end())),
-        ReportForm::Json | ReportForm::Csv | ReportForm::None => say(page.trim_end()),
+        ReportForm::Text => put(&format!("\n{}", page.trim_end())),
+        ReportForm::Json | ReportForm::Csv | ReportForm::None => put(page.trim_end()),
     }
     Ok(())
 }

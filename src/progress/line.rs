@@ -5,6 +5,7 @@ use std::time::Duration;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::Snapshot;
+use crate::letters::calm;
 use crate::limit::Counts;
 use crate::metrics::{Owner, Setup};
 use crate::units::{Tick, three_digits};
@@ -14,20 +15,16 @@ fn room(columns: Option<u16>) -> usize {
     columns.map_or(usize::MAX, |columns| usize::from(columns.saturating_sub(1)))
 }
 
-/// Cut so that the terminal does not break it. Control characters, which could move the cursor, become spaces.
+/// Calm, and cut so that the terminal does not break it.
 pub(super) fn fitted(line: &str, columns: Option<u16>) -> String {
+    let line = calm(line);
     let mut room = room(columns);
-    let mut shown = String::new();
-    for char in line.chars() {
-        // Control characters have no width.
-        let (char, width) = char.width().map_or((' ', 1), |width| (char, width));
-        let Some(left) = room.checked_sub(width) else {
-            break;
-        };
-        room = left;
-        shown.push(char);
-    }
-    shown
+    let fits = |letter: &char| {
+        let left = room.checked_sub(letter.width().unwrap_or(0));
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    line.chars().take_while(fits).collect()
 }
 
 /// Everything that a line can say.
@@ -217,8 +214,9 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_line_is_cut_by_the_columns_that_its_letters_take() {
-        assert_eq!(fitted("a\x1b[1mb", Some(5)), "a [1");
+    fn a_line_is_cut_by_the_columns_that_its_letters_take_and_none_of_them_acts() {
+        assert_eq!(fitted("a\x1b[1mb\u{202e}", None), "a\\u{1b}[1mb\\u{202e}");
+        assert_eq!(fitted("a\x1b[1mb", Some(5)), "a\\u{");
         assert_eq!(fitted("日本語.urls", Some(6)), "日本");
         assert_eq!(fitted("e\u{301}e\u{301}e", Some(3)), "e\u{301}e\u{301}");
         assert_eq!(fitted("abc", Some(1)), "");

@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn without_a_terminal_there_is_a_plain_line_every_ten_seconds() {
-        let lines = "10s 50/100 ok 50 failed 0 5.0/s held by slots, in flight 1 of 1\na note [1m\nof two lines\n\
+        let lines = "10s 50/100 ok 50 failed 0 5.0/s held by slots, in flight 1 of 1\na note\\u{1b}[1m\nof two lines\n\
                      20s 100/100 ok 100 failed 0 5.0/s held by slots, in flight 1 of 1\n";
         assert_eq!(printed(Mode::Auto, None), lines);
         assert_eq!(printed(Mode::Bar, None), lines);
@@ -355,6 +355,9 @@ mod tests {
 
     #[test]
     fn none_prints_notes_only() {
-        assert_eq!(printed(Mode::None, None), "a note [1m\nof two lines\n");
+        assert_eq!(
+            printed(Mode::None, None),
+            "a note\\u{1b}[1m\nof two lines\n"
+        );
     }
 }

@@ -14,6 +14,8 @@ pub mod hdr;
 pub mod html;
 pub mod json;
 pub mod limits;
+#[cfg(test)]
+mod names;
 mod page;
 mod proof;
 #[cfg(test)]

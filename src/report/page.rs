@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::bars::Glyphs;
-use super::fold::{TIE, beginning, folded, width};
+use super::fold::{beginning, folded, hung, untied, width};
+use crate::letters::calm;
 use crate::terminal::Columns;
 
 /// The most lines of a section on a page of [`WIDEST`] columns.
@@ -90,17 +91,10 @@ impl Page {
         (lines * WIDEST).div_ceil(room(look.columns))
     }
 
-    /// One line, cut at the last column; its first `heading` bytes are its heading.
+    /// One line, calm, and cut at the last column; its first `heading` bytes are its heading, which is ours.
     fn printed(&mut self, heading: usize, line: &str, tone: Tone) {
         let columns = self.columns();
-        let printable = |char: char| {
-            if char.is_control() || char == TIE {
-                ' '
-            } else {
-                char
-            }
-        };
-        let mut shown: String = line.chars().map(printable).collect();
+        let mut shown = untied(&calm(line));
         if width(&shown) > columns {
             shown = beginning(&shown, columns - 1).to_owned() + self.look.glyphs.cut();
         }
@@ -120,13 +114,15 @@ impl Page {
         self.printed(0, line, Tone::Calm);
     }
 
-    /// Lines that fit the page; the first begins with this heading.
+    /// Lines that fit the page, one of which begins with this heading.
     pub(super) fn lines(&mut self, heading: &str, lines: impl IntoIterator<Item = String>) {
         let mut heading = heading;
         for line in lines {
             let bold = line.strip_prefix(heading).map_or(0, |_| heading.len());
             self.printed(bold, &line, Tone::Calm);
-            heading = "";
+            if bold > 0 {
+                heading = "";
+            }
         }
     }
 
@@ -134,7 +130,7 @@ impl Page {
     /// words; at most [`SECTION`] lines of it, or as many as hold the same text on a narrower page.
     pub(super) fn section(&mut self, heading: &str, text: &str, tone: Tone) {
         let room = room(self.look.columns);
-        let mut lines = broken(text, room);
+        let mut lines = broken(&calm(text), room);
         let most = Self::lines_for(self.look, SECTION) + usize::from(room < WIDEST);
         if lines.len() > most {
             lines.truncate(most);
@@ -156,6 +152,40 @@ impl Page {
             let bold = if heading.is_empty() { 0 } else { indent };
             self.printed(bold, &format!("{heading:<indent$}{line}"), tone);
             heading = "";
+        }
+    }
+
+    /// Text behind what stands before it; further lines of it begin with so many spaces.
+    pub(super) fn hung(&mut self, before: &str, indent: usize, text: &str) {
+        for line in hung(&calm(before), indent, &calm(text), self.columns()) {
+            self.line(&line);
+        }
+    }
+
+    /// Sentences behind a heading, folded beside it.
+    pub(super) fn sentences(&mut self, heading: &str, indent: usize, text: &str) {
+        let room = self.columns().saturating_sub(indent);
+        let lines = folded(&calm(text), room).into_iter().enumerate();
+        let lines = lines.map(|(nth, line)| {
+            let before = if nth == 0 { heading } else { "" };
+            format!("{before:<indent$}{line}")
+        });
+        self.lines(heading, lines);
+    }
+
+    /// Marks behind what stands before them.
+    pub(super) fn marks(&mut self, before: &str, marks: impl IntoIterator<Item = (char, Tone)>) {
+        self.text.push_str(&calm(before));
+        let mut now = Tone::Calm;
+        for (mark, tone) in marks.into_iter().chain([('\n', Tone::Calm)]) {
+            if tone != now && self.look.paint == Paint::Colour {
+                self.text.push_str(match tone {
+                    Tone::Calm => "\x1b[0m",
+                    Tone::Alarm => "\x1b[31m",
+                });
+                now = tone;
+            }
+            self.text.push(mark);
         }
     }
 

@@ -1,12 +1,15 @@
 //! The page of `verify`: whether results show their limits kept. Floor 4: doors.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::fold::{ending, hung, width};
+use super::fold::{ending, width};
+use super::page::{Look, Page};
 use super::proof::{self, exact, micros, minute_text, number, unit, verdict, whose};
+use crate::letters::calm;
 use crate::limit::{Kind, Leaves, Spec};
 use crate::metrics::{Owner, Setup};
 use crate::proof::{Grants, Mark, Most, Proved, Proven, Verdict};
@@ -69,18 +72,18 @@ impl Verified {
 
     /// The page for people.
     pub fn text(&self, columns: Columns) -> String {
-        let mut page = Page {
-            text: String::new(),
-            columns: columns.get(),
-        };
+        let mut page = Page::new(Look {
+            columns,
+            ..Look::default()
+        });
         for file in &self.files {
             let seen = format!("{} results, {} sends", file.results, file.sends);
-            page.line(&format!("{}: ", file.name), 2, &seen);
+            page.file(&file.name, &seen);
             if let Some(line) = file.torn {
                 let torn = "is torn and was passed over: one result more was begun";
-                page.line(&format!("  line {line} "), 4, torn);
+                page.hung(&format!("  line {line} "), 4, torn);
             }
-            page.line("  not seen: ", 4, &file.unseen.text());
+            page.hung("  not seen: ", 4, &file.unseen.text());
         }
         let setup = self.setup();
         for (number, proved) in self.proven.limits.iter().enumerate() {
@@ -95,7 +98,7 @@ impl Verified {
                 "EXCEEDED"
             };
             page.heading(&format!("slots {slots}"), verdict);
-            page.line("  most in flight at once  ", 4, &most.to_string());
+            page.hung("  most in flight at once  ", 4, &most.to_string());
         }
         if let Some(minute) = &self.proven.minute {
             page.heading("worst minute", &minute_text(minute));
@@ -110,16 +113,16 @@ impl Verified {
         };
         page.gap();
         let told = format!("{sends} sends, told in whole microseconds{allowed}");
-        page.line(&format!("{kept}: "), 2, &told);
-        page.text
+        page.hung(&format!("{kept}: "), 2, &told);
+        page.into_text()
     }
 
     fn limit(&self, page: &mut Page, proved: &Proved) {
         let unit = unit(proved.limit.counts);
         let (promise, so) = self.promise(proved);
-        page.line("  promise   ", page.indent(), &promise);
+        page.hung("  promise   ", page.indent(), &promise);
         if let Some(so) = so {
-            page.line(&" ".repeat(page.indent()), page.indent(), &so);
+            page.hung(&" ".repeat(page.indent()), page.indent(), &so);
         }
         if let Some(granted) = &proved.granted {
             let (most, how) = match granted {
@@ -136,10 +139,10 @@ impl Verified {
                 }
             };
             let granted = format!("{}{unit} {how}{}", most.sum, whose(most));
-            page.line("  granted   ", page.indent(), &granted);
+            page.hung("  granted   ", page.indent(), &granted);
             self.ends(page, most);
         }
-        page.line("  sent      ", page.indent(), &self.sent(proved));
+        page.hung("  sent      ", page.indent(), &self.sent(proved));
         self.ends(page, &proved.most);
     }
 
@@ -268,56 +271,49 @@ impl Verified {
     }
 }
 
-/// The lines so far.
-struct Page {
-    text: String,
-    columns: usize,
-}
-
 impl Page {
     /// Where what is said of a limit begins.
     fn indent(&self) -> usize {
-        if self.columns < 60 { 4 } else { 12 }
-    }
-
-    /// A text behind what stands before it; further lines of it begin in one column.
-    fn line(&mut self, before: &str, indent: usize, text: &str) {
-        for line in hung(before, indent, text, self.columns) {
-            self.text.push_str(&line);
-            self.text.push('\n');
-        }
+        if self.columns() < 60 { 4 } else { 12 }
     }
 
     /// What is spoken of, and what is to be said of it.
     fn heading(&mut self, name: &str, verdict: &str) {
         self.gap();
-        self.line(&format!("{name}    "), 4, verdict);
+        self.hung(&format!("{name}    "), 4, verdict);
     }
 
-    fn gap(&mut self) {
-        self.text.push('\n');
-    }
-
-    /// A moment and where it stands; of a long name only the end is shown, as the line is told there.
-    fn place(&mut self, moment: &str, place: &str) {
-        self.text.push_str(moment);
-        let room = if width(moment) + 2 + width(place) <= self.columns {
-            self.text.push_str("  ");
-            self.columns
+    /// A file and what was seen of it, beside its name if there is room.
+    fn file(&mut self, name: &str, seen: &str) {
+        let name = calm(name);
+        if width(&name) * 2 <= self.columns() {
+            self.hung(&format!("{name}: "), 2, seen);
         } else {
-            let indent = self.indent() + 6;
-            self.text.push('\n');
-            self.text.push_str(&" ".repeat(indent));
-            self.columns - indent
-        };
-        if width(place) > room {
-            self.text.push_str("...");
-            self.text.push_str(ending(place, room - 3));
-        } else {
-            self.text.push_str(place);
+            self.line(&format!("{}:", end_of(&name, self.columns() - 1)));
+            self.hung("  ", 2, seen);
         }
-        self.gap();
     }
+
+    /// A moment and where it stands.
+    fn place(&mut self, moment: &str, place: &str) {
+        let place = calm(place);
+        if width(moment) + 2 + width(&place) <= self.columns() {
+            self.line(&format!("{moment}  {place}"));
+        } else {
+            self.line(moment);
+            let indent = " ".repeat(self.indent() + 6);
+            let room = self.columns() - indent.len();
+            self.line(&format!("{indent}{}", end_of(&place, room)));
+        }
+    }
+}
+
+/// Of a long name only the end, where the file and the line are told.
+fn end_of(name: &str, room: usize) -> Cow<'_, str> {
+    if width(name) <= room {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(format!("...{}", ending(name, room - 3)))
 }
 
 impl Unseen {

@@ -59,7 +59,7 @@ fn a_proof_keeps_to_its_columns_and_tells_the_line() {
     };
     for columns in 40..=100 {
         let page = verified.text(Columns::new(columns));
-        for line in page.lines().skip(2) {
+        for line in page.lines() {
             assert!(width(line) <= columns, "{columns}: {line:?} in\n{page}");
         }
         let told = page.matches("results.jsonl").count();

@@ -5,25 +5,27 @@ use std::hash::Hasher as _;
 
 use siphasher::sip::SipHasher24;
 
+use crate::letters::acts;
+
 /// A longer value, in bytes, is shortened.
 const SHOWN: usize = 256;
 
 /// Bytes that the hash behind a changed value takes: ` #` and 16 hex digits.
 const MARK: usize = 18;
 
-/// A value as it may be shown: at most [`SHOWN`] bytes, and no character that moves a cursor. One that had
+/// A value as it may be shown: at most [`SHOWN`] bytes, and no letter that acts on others. One that had
 /// to be changed for it ends in a hash of all of it, so that different values stay different.
 pub(super) fn shown(value: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(value);
     if let Cow::Borrowed(text) = text
         && value.len() <= SHOWN
-        && !text.contains(moves)
+        && !text.contains(acts)
     {
         return Cow::Borrowed(text);
     }
     let mut short = String::with_capacity(SHOWN);
     for letter in text.chars() {
-        let escaped = moves(letter).then(|| letter.escape_unicode().to_string());
+        let escaped = acts(letter).then(|| letter.escape_unicode().to_string());
         let letter = escaped.unwrap_or_else(|| letter.to_string());
         if short.len() + letter.len() > SHOWN - MARK {
             break;
@@ -33,12 +35,6 @@ pub(super) fn shown(value: &[u8]) -> Cow<'_, str> {
     let mut hasher = SipHasher24::new();
     hasher.write(value);
     Cow::Owned(format!("{short} #{:016x}", hasher.finish()))
-}
-
-/// Controls, and what turns the direction of a line: Unicode TR 9 §2.
-fn moves(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

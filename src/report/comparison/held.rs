@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::text::Page;
 use super::words::{latency, plain_span, short};
 use super::{Comparison, Held, Still};
 use crate::report::grid::cut;
+use crate::report::page::Page;
 
 const HEADING: &str = "WHAT EACH HOLDS STILL";
 
@@ -36,13 +36,13 @@ impl Page {
         let longest = it.held.iter().map(|held| held.name.chars().count()).max();
         let names = longest.unwrap_or(0) + LABEL;
         let wide = names.max(TITLE.len());
-        if wide + heads.len() * width <= self.columns {
+        if wide + heads.len() * width <= self.columns() {
             self.block(it, TITLE, wide, &heads, width, 0);
         } else {
-            self.heading(HEADING, TITLE);
+            self.lines(HEADING, [TITLE.to_owned()]);
             // One latency has room beside names that are cut.
-            let names = names.min(self.columns.saturating_sub(width));
-            let room = (self.columns - names) / width;
+            let names = names.min(self.columns().saturating_sub(width));
+            let room = (self.columns() - names) / width;
             let room = room.max(1);
             for (nth, heads) in heads.chunks(room).enumerate() {
                 self.block(it, "", names, heads, width, nth * room);
@@ -51,7 +51,7 @@ impl Page {
         if let Some(text) = it.crossing() {
             self.sentences("", 2, &text);
         }
-        self.line("");
+        self.gap();
     }
 
     /// The columns of some latencies, the first of them that of this number.
@@ -64,10 +64,10 @@ impl Page {
         width: usize,
         first: usize,
     ) {
-        self.heading(HEADING, &row(title, left, heads, width));
+        self.lines(HEADING, [row(title, left, heads, width)]);
         for held in &it.held {
             let room = left - LABEL;
-            let name = cut(&held.name, room, self.cut());
+            let name = cut(&held.name, room, self.glyphs().cut());
             let mut name = &*name;
             for line in held.lines() {
                 let label = format!("  {name:<room$}  {:>9}", line.what);
@@ -81,7 +81,7 @@ impl Page {
     /// A line, and a word behind it where there is room.
     fn beside(&mut self, line: &str, word: &str) {
         let long = line.chars().count() + 3 + word.len();
-        if word.is_empty() || long > self.columns {
+        if word.is_empty() || long > self.columns() {
             self.line(line);
         } else {
             self.line(&format!("{line}   {word}"));

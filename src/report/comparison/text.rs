@@ -3,73 +3,28 @@
 use super::raster::Scale;
 use super::words::{self, latency, plain_span, short};
 use super::{CELLS, Cell, Comparison, Row, SHORT, Seen};
-use crate::report::fold::folded;
 use crate::report::grid::{Column, Grid, Side, cut, names, packed};
-use crate::report::{Look, Paint};
+use crate::report::page::{Look, Page, Tone};
 
 /// The whole page, each line ended.
 pub fn text(comparison: &Comparison, look: Look) -> String {
-    let mut page = Page {
-        look,
-        columns: look.columns.get(),
-        text: String::new(),
-    };
+    let mut page = Page::new(look);
     page.head(comparison);
     page.held(comparison);
     page.raster(comparison);
     page.figures(comparison);
     page.spike(comparison);
     page.lessons(comparison);
-    page.text
-}
-
-/// The text so far.
-pub(super) struct Page {
-    look: Look,
-    pub(super) columns: usize,
-    text: String,
+    // A part that has nothing to tell leaves the gap before it.
+    format!("{}\n", page.into_text().trim_end())
 }
 
 impl Page {
-    pub(super) fn line(&mut self, line: &str) {
-        self.text.push_str(line);
-        self.text.push('\n');
-    }
-
-    /// A line that may begin with this heading.
-    pub(super) fn heading(&mut self, heading: &str, line: &str) {
-        match (line.strip_prefix(heading), self.look.paint) {
-            (Some(rest), Paint::Colour) if !heading.is_empty() => {
-                self.line(&format!("\x1b[1m{heading}\x1b[0m{rest}"));
-            }
-            (Some(_) | None, Paint::Colour | Paint::Plain) => self.line(line),
-        }
-    }
-
-    /// Sentences behind a heading, folded beside it.
-    pub(super) fn sentences(&mut self, heading: &str, indent: usize, text: &str) {
-        let room = self.columns.saturating_sub(indent);
-        let mut heading = heading;
-        for line in folded(text, room) {
-            self.heading(heading, &format!("{heading:<indent$}{line}"));
-            heading = "";
-        }
-    }
-
     /// Parts that are never torn, in as many lines as they need.
     fn together(&mut self, parts: &[String], gap: usize) {
-        for line in packed(parts, gap, self.columns - 2) {
+        for line in packed(parts, gap, self.columns() - 2) {
             self.line(&format!("  {line}"));
         }
-    }
-
-    /// What stands where something was cut.
-    pub(super) fn cut(&self) -> &'static str {
-        self.look.glyphs.cut()
-    }
-
-    fn dash(&self) -> &'static str {
-        self.look.glyphs.dash()
     }
 
     fn head(&mut self, it: &Comparison) {
@@ -77,7 +32,7 @@ impl Page {
         if let Some(signal) = it.cut {
             self.sentences("", 0, &words::early(signal));
         }
-        self.line("");
+        self.gap();
     }
 
     fn raster(&mut self, it: &Comparison) {
@@ -85,8 +40,8 @@ impl Page {
         let Some(width) = all.map(|seen| seen.raster.width).next() else {
             return;
         };
-        let scale = Scale::new(&it.numbers.rate, self.look.glyphs);
-        let columns = self.columns;
+        let scale = Scale::new(&it.numbers.rate, self.glyphs());
+        let columns = self.columns();
         let jobs = words::jobs(it.jobs.count).to_uppercase();
         let at = match it.api() {
             Some(api) => format!(" AT {}", latency(api.latency)),
@@ -109,45 +64,27 @@ impl Page {
         let left = names.map_or(0, |names| names + 3);
         let one_line = format!("{title:<left$}{each}", left = left.max(title.len() + 2));
         if one_line.len() <= columns {
-            self.heading(&title, &one_line);
+            self.lines(&title, [one_line]);
         } else {
-            self.heading(&title, &title);
+            self.lines(&title, [title.clone()]);
             self.line(&format!("  {each}"));
         }
         self.together(&scale.legend(), 2);
         for row in &it.rows {
-            let sign = self.cut();
-            let line = match &row.seen {
-                Seen::Run(seen) => self.cells(&seen.raster.cells[..cells], &scale),
-                Seen::NotRun(why) => format!("{} {why}", self.dash()),
+            let sign = self.glyphs().cut();
+            let before = match names {
+                Some(names) => format!("  {:<names$} ", cut(&row.name, names, sign)),
+                None => {
+                    self.line(&cut(&row.name, columns, sign));
+                    "  ".to_owned()
+                }
             };
-            if let Some(names) = names {
-                let name = cut(&row.name, names, sign);
-                self.line(&format!("  {name:<names$} {line}"));
-            } else {
-                self.line(&cut(&row.name, columns, sign));
-                self.line(&format!("  {line}"));
+            match &row.seen {
+                Seen::Run(seen) => self.marks(&before, marked(&seen.raster.cells[..cells], &scale)),
+                Seen::NotRun(why) => self.line(&format!("{before}{} {why}", self.glyphs().dash())),
             }
         }
-        self.line("");
-    }
-
-    /// Cells with refused sends are red.
-    fn cells(&self, cells: &[Cell], scale: &Scale) -> String {
-        let mut line = String::new();
-        let mut red = false;
-        for cell in cells {
-            let refused = cell.refused > 0 && self.look.paint == Paint::Colour;
-            if refused != red {
-                line.push_str(if refused { "\x1b[31m" } else { "\x1b[0m" });
-                red = refused;
-            }
-            line.push(scale.mark(cell.sent));
-        }
-        if red {
-            line.push_str("\x1b[0m");
-        }
-        line
+        self.gap();
     }
 
     fn figures(&mut self, it: &Comparison) {
@@ -171,18 +108,16 @@ impl Page {
                 .iter()
                 .map(|row| {
                     let seen = row.figures();
-                    let cells = seen.map(|seen| words::figures(seen, self.dash()).into());
+                    let cells = seen.map(|seen| words::figures(seen, self.glyphs().dash()).into());
                     (row.name.clone(), cells)
                 })
                 .collect(),
-            none: self.dash(),
+            none: self.glyphs().dash(),
         };
-        let lines = grid.lines("FIGURES", self.columns, self.cut());
-        for line in lines {
-            self.heading("FIGURES", &line);
-        }
+        let lines = grid.lines("FIGURES", self.columns(), self.glyphs().cut());
+        self.lines("FIGURES", lines);
         self.sentences("", 2, &words::of_figures());
-        self.line("");
+        self.gap();
     }
 
     fn spike(&mut self, it: &Comparison) {
@@ -201,14 +136,14 @@ impl Page {
             let most = row.most;
             let seen = format!("{most:>digits$} within {within} = {rate}/s");
             let wide = format!("  {name:<longest$}  {seen}");
-            if wide.chars().count() <= self.columns {
+            if wide.chars().count() <= self.columns() {
                 self.line(&wide);
             } else {
                 self.line(&format!("  {name}"));
                 self.line(&format!("    {}", seen.trim_start()));
             }
         }
-        self.line("");
+        self.gap();
     }
 
     fn lessons(&mut self, it: &Comparison) {
@@ -221,8 +156,17 @@ impl Page {
             self.sentences(heading, INDENT, &lesson);
             heading = "";
         }
-        while self.text.ends_with("\n\n") {
-            self.text.pop();
-        }
     }
+}
+
+/// Cells with refused sends are loud.
+fn marked(cells: &[Cell], scale: &Scale) -> impl Iterator<Item = (char, Tone)> {
+    cells.iter().map(|cell| {
+        let tone = if cell.refused > 0 {
+            Tone::Alarm
+        } else {
+            Tone::Calm
+        };
+        (scale.mark(cell.sent), tone)
+    })
 }

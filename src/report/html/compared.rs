@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 
 use super::data::brief;
 use super::document;
-use super::markup::{Name, Prose, Table, Text, calm, in_script};
+use super::markup::{Name, Prose, Table, Text, in_script};
 use super::series::{float, together};
 use super::time::figure;
 use super::top::DASH;
+use crate::letters::calm;
 use crate::metrics::Timeline;
 use crate::report::comparison::words::{self, latency, plain_span, short};
 use crate::report::comparison::{Comparison, Figures, Held, Row, SHORT, Seen, Spike};

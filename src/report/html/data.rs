@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::markup::calm;
 use super::rates::binds;
 use super::series::{Bin, Series, since, zero};
 use super::{Named, Run};
+use crate::letters::calm;
 use crate::metrics::{Latencies, Owner};
 use crate::report::hdr::curve;
 use crate::report::throughput::marks;
