@@ -3,7 +3,7 @@
 use std::fmt;
 use std::num::NonZeroU64;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// A moment: nanoseconds since the run began. Never a wall-clock time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -274,6 +274,14 @@ pub fn show_span(span: Duration) -> String {
     }
 }
 
+/// A moment since the Unix epoch as RFC 3339 has it: in UTC, to the microsecond. Its years have four digits, so what is
+/// later is the last of them.
+pub fn show_moment(since_epoch: Duration) -> String {
+    const LAST: Duration = Duration::new(253_402_300_799, 999_999_000);
+    let at = SystemTime::UNIX_EPOCH + since_epoch.min(LAST);
+    humantime::format_rfc3339_micros(at).to_string()
+}
+
 /// Without what is below a microsecond: as results tell it.
 pub fn whole_micros(span: Duration) -> Duration {
     Duration::new(span.as_secs(), span.subsec_micros() * 1_000)
@@ -329,6 +337,17 @@ mod tests {
         let rate: Rate = text.parse().unwrap_or_else(|why| panic!("{text}: {why}"));
         assert_eq!(rate.to_string(), text);
         (rate.count.get(), rate.period)
+    }
+
+    #[test]
+    fn every_moment_has_a_date() {
+        for (micros, date) in [
+            (0, "1970-01-01T00:00:00.000000Z"),
+            (1_796_055_006_975_293, "2026-11-30T16:10:06.975293Z"),
+            (u64::MAX, "9999-12-31T23:59:59.999999Z"),
+        ] {
+            assert_eq!(show_moment(Duration::from_micros(micros)), date);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Why a line of a job file is not the job that failed. Floor 6: front.
 
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::origin::Run;
 use crate::error::Problem;
@@ -9,6 +9,7 @@ use crate::job::without_credentials;
 use crate::manifest::Input;
 use crate::results::FailedJob;
 use crate::source::Found;
+use crate::units::show_moment;
 
 /// A job that failed, and the file in which its line is another one.
 pub(super) struct NotIt<'a> {
@@ -95,8 +96,8 @@ impl NotIt<'_> {
             }
             (.., Some(then), Some(now)) if then != now => format!(
                 "the file was written since the run: at {}, not {}",
-                moment(now),
-                moment(then)
+                show_moment(Duration::from_micros(now)),
+                show_moment(Duration::from_micros(then))
             ),
             _ => return None,
         };
@@ -150,12 +151,4 @@ impl NotIt<'_> {
         }
         reasons
     }
-}
-
-/// Microseconds since the Unix epoch, for people.
-fn moment(micros: u64) -> String {
-    let at = SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(micros));
-    at.map_or_else(String::new, |at| {
-        humantime::format_rfc3339_micros(at).to_string()
-    })
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::limit::{Kind, Leaves, Spec};
 use crate::metrics::{Owner, Setup};
 use crate::proof::{Grants, Mark, Most, Proved, Proven, Verdict};
 use crate::terminal::Columns;
-use crate::units::{Tick, show_span};
+use crate::units::{show_moment, show_span};
 
 /// What `verify` has found in files of results. Moments count from the Unix epoch.
 #[derive(Debug)]
@@ -210,7 +210,11 @@ impl Verified {
         }
         for (word, mark) in [("first", most.first), ("last", most.last)] {
             let indent = page.indent();
-            let at = format!("{:indent$}{word:<6}{}", "", moment(mark.at));
+            let at = format!(
+                "{:indent$}{word:<6}{}",
+                "",
+                show_moment(Duration::from_nanos(mark.at.0))
+            );
             page.place(&at, &self.place(mark));
         }
     }
@@ -336,12 +340,6 @@ impl Unseen {
             Self::Unknown => "unknown, as no run file stands beside it".to_owned(),
         }
     }
-}
-
-/// RFC 3339, in UTC.
-fn moment(at: Tick) -> String {
-    let at = UNIX_EPOCH + Duration::from_nanos(at.0);
-    humantime::format_rfc3339_micros(at).to_string()
 }
 
 /// The names of limits in messages: `10 bucket burst=1, 40/1s window`.
