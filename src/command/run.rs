@@ -126,6 +126,7 @@ pub(super) fn run(
     let (summary, end) = go(args, clock, rules, input, &mut kept, client, outside)?;
     drop(endpoint);
     let facts = Facts {
+        started: Some(clock.epoch()),
         inputs: names,
         seed: Some(seed),
         transport: Some(TRANSPORT.to_owned()),

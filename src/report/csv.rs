@@ -12,7 +12,7 @@ const HEADING: [&str; 4] = ["metric", "label", "value", "unit"];
 const NAMED: [&str; 4] = ["failures", "statuses", "try_failures", "waits_ms"];
 
 /// What tells the elements of a list apart, one of which each of them has.
-const LABELS: [&str; 3] = ["name", "owner", "per_s"];
+const LABELS: [&str; 4] = ["name", "owner", "per_s", "expr"];
 
 /// Units by the end of a metric's name; times and rates have theirs in the name, but for these.
 const ENDS: [(&str, &str); 10] = [
@@ -80,9 +80,15 @@ fn flatten(value: &Value, metric: &str, label: &str, rows: &mut Vec<[String; 4]>
             }
         }
         Value::Array(elements) => {
+            let mut seen = Vec::new();
             for (number, element) in (1..).zip(elements) {
-                let (name, element) = named(element, number);
+                let (mut name, element) = named(element, number);
+                // A condition may be given twice.
+                if seen.contains(&name) {
+                    name = format!("{name} ({number})");
+                }
                 flatten(&element, metric, &name, rows);
+                seen.push(name);
             }
         }
         Value::Null => rows.push(row(metric, label, "", unit(metric))),
@@ -166,6 +172,21 @@ mod tests {
         holds(["statuses", "200", "600", "answers"]);
         holds(["tokens", "", "", ""]);
         holds(["inputs", "1", "jobs.jsonl", ""]);
+        holds(["started", "", "2026-11-30T16:10:06.975293Z", ""]);
+    }
+
+    #[test]
+    fn a_condition_is_called_by_itself_and_the_same_one_again_by_its_number_too() {
+        let conditions = ["failed>1%", "rate<9.5/s", "failed>1%"].map(|it| it.parse().unwrap());
+        let rows = rows(&samples::held_by_qps().judged(&conditions));
+        let of = rows.iter().filter(|row| row[0] == "conditions.true");
+        let of: Vec<(&str, &str)> = of.map(|row| (&*row[1], &*row[2])).collect();
+        let expected = [
+            ("failed>1%", "false"),
+            ("rate<9.5/s", "false"),
+            ("failed>1% (3)", "false"),
+        ];
+        assert_eq!(of, expected);
     }
 
     #[test]

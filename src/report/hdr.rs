@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
@@ -65,22 +65,29 @@ impl Hdr {
     /// Its text.
     pub fn text(self, report: &Report) -> String {
         match self {
-            Self::Log => log(&report.summary),
+            Self::Log => log(report),
             Self::Plot(tag) => plot((TAGS[tag].1)(&report.summary)),
         }
     }
 }
 
-fn log(summary: &Summary) -> String {
+fn log(report: &Report) -> String {
+    let summary = &report.summary;
     let (mut text, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
     let about = format!(
         "[shaper {}: latencies of the whole run, in nanoseconds]",
         env!("CARGO_PKG_VERSION")
     );
-    let mut log = IntervalLogWriterBuilder::new()
-        .add_comment("[Histogram log format version 1.3]")
+    let mut log = IntervalLogWriterBuilder::new();
+    log.add_comment("[Histogram log format version 1.3]")
         .add_comment(&about)
-        .with_max_value_divisor(1e6)
+        .with_max_value_divisor(1e6);
+    // Intervals count from the start. Readers that know no base take the start for it.
+    if let Some(started) = report.facts.started {
+        let started = SystemTime::UNIX_EPOCH + started;
+        log.with_start_time(started).with_base_time(started);
+    }
+    let mut log = log
         .begin_log_with(&mut text, &mut serializer)
         .expect("memory takes everything");
     for Row(tag, latencies) in &TAGS {
@@ -194,24 +201,30 @@ mod tests {
         latencies
     }
 
-    /// The histograms of a log, with their tags.
-    fn read(log: &str) -> Vec<(String, Histogram<u64>)> {
+    /// The histograms of a log, with their tags; its clocks are those of the report.
+    fn read(log: &str, report: &Report) -> Vec<(String, Histogram<u64>)> {
         let entries = IntervalLogIterator::new(log.as_bytes());
-        let each = entries.map(|entry| match entry.unwrap() {
-            LogEntry::Interval(interval) => {
-                let bytes = STANDARD.decode(interval.encoded_histogram()).unwrap();
-                let read = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
-                (interval.tag().unwrap().as_str().to_owned(), read)
+        let (mut clocks, mut each) = (Vec::new(), Vec::new());
+        for entry in entries {
+            match entry.unwrap() {
+                LogEntry::StartTime(at) | LogEntry::BaseTime(at) => clocks.push(at.as_millis()),
+                LogEntry::Interval(interval) => {
+                    let bytes = STANDARD.decode(interval.encoded_histogram()).unwrap();
+                    let read = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
+                    assert_eq!(interval.start_timestamp(), Duration::ZERO);
+                    each.push((interval.tag().unwrap().as_str().to_owned(), read));
+                }
             }
-            LogEntry::StartTime(at) | LogEntry::BaseTime(at) => panic!("a clock: {at:?}"),
-        });
-        each.collect()
+        }
+        let started = report.facts.started.map(|at| [at.as_millis(); 2]);
+        assert_eq!(clocks, started.map_or(Vec::new(), Vec::from));
+        each
     }
 
     #[test]
-    fn a_log_that_is_read_back_has_the_percentiles_of_the_report() {
+    fn a_log_that_is_read_back_has_the_percentiles_and_the_start_of_the_report() {
         for (name, report) in samples::all() {
-            let read = read(&Hdr::Log.text(&report));
+            let read = read(&Hdr::Log.text(&report), &report);
             assert_eq!(read.len(), TAGS.len(), "{name}");
             for ((tag, read), Row(expected, latencies)) in read.iter().zip(&TAGS) {
                 let latencies = latencies(&report.summary);

@@ -11,7 +11,7 @@ use crate::metrics::littles::Cause;
 use crate::metrics::{ByVerdict, Latencies, Owner, Part};
 use crate::outcome::Spent;
 use crate::proof::Mark;
-use crate::units::{Tick, millis, whole_micros};
+use crate::units::{Tick, millis, show_moment, whole_micros};
 
 /// The report as one object. Times are in milliseconds, rates per second; what is not known, and what
 /// is no number, is `null`. `fixtures/report.schema.json` says what each key means.
@@ -81,6 +81,7 @@ fn figures(report: &Report) -> Value {
         "limits": limits(report),
         "proof": proof::limits(&summary.proof, &since_start),
         "worst_minute": proof::minute(&summary.proof, &since_start),
+        "started": report.facts.started.map(show_moment),
         "inputs": report.facts.inputs,
         "seed": report.facts.seed,
         "transport": report.facts.transport,

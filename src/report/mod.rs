@@ -33,6 +33,8 @@ pub use fold::{folded, hung, tied, untied};
 pub use page::{Look, Paint};
 pub use sources::{Source, Sources};
 
+use std::time::Duration;
+
 use crate::engine::{Arrivals, End, Refund};
 use crate::limit::{Leaves, Spec};
 use crate::metrics::condition::{Condition, Judged, Known};
@@ -62,6 +64,8 @@ pub struct Report {
 /// The circumstances of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
+    /// When the run began, or the first of several, since the Unix epoch; `None` if nothing tells.
+    pub started: Option<Duration>,
     /// The names of the inputs, in order.
     pub inputs: Vec<String>,
     /// The seed of the jitter: the same one gives the same rests. Here and below: `None` if nothing tells.

@@ -44,6 +44,7 @@ pub(super) fn setup(slots: u64, limits: &[(&str, &str)]) -> Setup {
 
 pub(super) fn facts() -> Facts {
     Facts {
+        started: Some(Duration::from_micros(1_796_055_006_975_293)),
         inputs: vec!["jobs.jsonl".to_owned()],
         seed: Some(42),
         transport: Some("reqwest".to_owned()),
@@ -220,6 +221,7 @@ pub(super) fn recorded() -> Report {
     summary.tally.waits = waits.into_iter().collect();
     summary.unseen = None;
     let facts = Facts {
+        started: None,
         inputs: Vec::new(),
         seed: None,
         transport: None,

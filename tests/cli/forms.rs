@@ -1,7 +1,7 @@
 //! The forms of a report, as they come out of a run.
 
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -82,9 +82,13 @@ fn the_latencies_of_a_run_are_a_log_and_percentiles_to_plot() {
     let report = done.report();
     let text = fs::read_to_string(done.path("run.hlog")).expect("it was asked for");
     let entries = IntervalLogIterator::new(text.as_bytes());
-    let intervals = entries.map(|entry| match entry.expect("every line is understood") {
-        LogEntry::Interval(interval) => interval,
-        LogEntry::StartTime(_) | LogEntry::BaseTime(_) => panic!("nothing tells the date: {text}"),
+    let mut clocks = Vec::new();
+    let intervals = entries.filter_map(|entry| match entry.expect("every line is understood") {
+        LogEntry::Interval(interval) => Some(interval),
+        LogEntry::StartTime(at) | LogEntry::BaseTime(at) => {
+            clocks.push(UNIX_EPOCH + at);
+            None
+        }
     });
     let mut tags = Vec::new();
     for interval in intervals {
@@ -108,6 +112,14 @@ fn the_latencies_of_a_run_are_a_log_and_percentiles_to_plot() {
         "since_due_failed",
     ];
     assert_eq!(tags, all);
+    let started = report["started"].as_str().expect("a run knows its start");
+    let started = humantime::parse_rfc3339(started).expect("it is a date");
+    for clock in clocks {
+        let apart = started
+            .duration_since(clock)
+            .expect("the log has milliseconds");
+        assert!(apart < Duration::from_millis(1), "{apart:?} in {text}");
+    }
     let text = fs::read_to_string(done.path("run.since_due_ok.hgrm"));
     let text = text.expect("it was asked for");
     let count = report["latency"]["since_due"]["ok"]["n"].as_u64();

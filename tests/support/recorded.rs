@@ -93,6 +93,7 @@ pub(crate) fn recorded_at(
         limits: rules.limits.clone(),
     };
     let facts = Facts {
+        started: Some(Duration::from_secs(started)),
         inputs: vec!["jobs.urls".to_owned()],
         seed: Some(7),
         transport: Some("none".to_owned()),

@@ -141,6 +141,13 @@ impl FileOf {
         first.chain(starts).min()
     }
 
+    /// When the first run of it started; `None` where one of which nothing tells has written to it.
+    fn started(&self) -> Option<Tick> {
+        let untold = self.scan.spans.first().copied().flatten();
+        let run = self.run.as_ref().filter(|_| untold.is_none())?;
+        starts(run).into_iter().min()
+    }
+
     /// Whether every result that the last run has told is there.
     fn is_whole(&self) -> bool {
         let ended = self.run.as_ref().and_then(|run| run.ended.as_ref());
@@ -346,7 +353,10 @@ fn facts(files: &[FileOf]) -> Facts {
     }
     let arrivals = same(runs().map(|run| run?.arrivals.as_deref()?.parse::<Arrivals>().ok()));
     let refund = same(runs().map(|run| run?.refund.as_deref()?.parse::<Refund>().ok()));
+    let started: Option<Vec<Tick>> = files.iter().map(FileOf::started).collect();
+    let started = started.and_then(|all| all.into_iter().min());
     Facts {
+        started: started.map(|Tick(nanos)| Duration::from_nanos(nanos)),
         inputs,
         seed: same(runs().map(|run| Some(run?.seed))),
         transport: same(runs().map(|run| run?.transport.clone())),

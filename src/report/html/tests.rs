@@ -56,6 +56,14 @@ fn no_name_breaks_out_of_its_place() {
 }
 
 #[test]
+fn a_page_says_when_its_run_began_if_that_is_told() {
+    let date = "<time datetime=\"2026-11-30T16:10:06.975293Z\">2026-11-30 16:10:06 UTC</time>";
+    assert_eq!(alone(&samples::held_by_qps()).matches(date).count(), 2);
+    assert_eq!(together().matches(date).count(), 2);
+    assert!(!alone(&samples::recorded()).contains("<time"));
+}
+
+#[test]
 fn nothing_is_asked_of_any_network_and_no_other_script_may_run() {
     for (name, report) in samples::all() {
         let page = alone(&report);

@@ -10,7 +10,7 @@ use crate::metrics::Owner;
 use crate::metrics::littles::Cause;
 use crate::report::throughput::percent_of;
 use crate::report::{Report, text};
-use crate::units::{show_span, three_digits};
+use crate::units::{show_moment, show_span, three_digits};
 
 /// Inputs that stand above the verdict; all are among the circumstances.
 const INPUTS: usize = 3;
@@ -53,12 +53,23 @@ pub(super) fn heading(run: &Run<'_>) -> String {
     }
     let took = show_span(run.report.summary.elapsed);
     format!(
-        "<header><p class=\"brand\"><b>shaper</b><span>{}</span><span>{took}</span></p>\
+        "<header><p class=\"brand\"><b>shaper</b><span>{}</span><span>{}</span><span>{took}</span></p>\
          <h1 data-figure=\"verdict\">{}</h1>{}</header>",
         few.join(", "),
+        started(run.report),
         Prose(&run.report.diagnosis.verdict),
         said(run)
     )
+}
+
+/// When the run began: to the second for people.
+pub(super) fn started(report: &Report) -> String {
+    let Some(started) = report.facts.started else {
+        return DASH.to_owned();
+    };
+    let exact = show_moment(started);
+    let second = exact.split('.').next().unwrap_or(&exact).replace('T', " ");
+    format!("<time datetime=\"{exact}\">{second} UTC</time>")
 }
 
 /// The same where several runs are told of.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Run;
 use super::markup::{Name, Table};
 use super::series::float;
-use super::top::{DASH, rate};
+use super::top::{DASH, rate, started};
 use crate::units::show_span;
 
 /// Rows of a table of counts that are shown at once.
@@ -94,6 +94,7 @@ fn facts(run: &Run<'_>) -> String {
                 inputs.join("<br>")
             },
         ),
+        ("started", started(report)),
         ("ended", run.figure("/ended").replace('_', " ")),
         (
             "tries",
