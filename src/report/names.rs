@@ -22,7 +22,10 @@ fn named() -> Report {
         mut facts,
         ..
     } = samples::fullest();
-    summary.waits.add(&ACTING.into(), Duration::from_secs(1));
+    summary
+        .tally
+        .waits
+        .add(&ACTING.into(), Duration::from_secs(1));
     summary.full_of = Some(ACTING.to_owned());
     setup.limits[0].name = ACTING.into();
     summary.proof = samples::proven(&setup.limits);

@@ -72,12 +72,11 @@ impl Page {
         self.together(&scale.legend(), 2);
         for row in &it.rows {
             let sign = self.glyphs().cut();
-            let before = match names {
-                Some(names) => format!("  {:<names$} ", cut(&row.name, names, sign)),
-                None => {
-                    self.line(&cut(&row.name, columns, sign));
-                    "  ".to_owned()
-                }
+            let before = if let Some(names) = names {
+                format!("  {:<names$} ", cut(&row.name, names, sign))
+            } else {
+                self.line(&cut(&row.name, columns, sign));
+                "  ".to_owned()
             };
             match &row.seen {
                 Seen::Run(seen) => self.marks(&before, marked(&seen.raster.cells[..cells], &scale)),

@@ -50,11 +50,11 @@ fn heading(title: &str, it: &Comparison) -> String {
         let _ = write!(out, "<p class=\"alarm\">{}</p>", Text(words::early(signal)));
     }
     let sentences = it.theory().into_iter().chain(it.lessons());
-    let sentences: String = sentences
+    let items: Vec<_> = sentences
         .map(|sentence| format!("<li>{}</li>", Prose(sentence)))
         .collect();
-    if !sentences.is_empty() {
-        let _ = write!(out, "<ul class=\"findings\">{sentences}</ul>");
+    if !items.is_empty() {
+        let _ = write!(out, "<ul class=\"findings\">{}</ul>", items.concat());
     }
     out
 }
