@@ -8,13 +8,13 @@ use super::modelled::Modelled;
 use super::simulated::{Seen, Simulation};
 use super::what_if::{Drawn, Sampler};
 use crate::engine::{End, Engine, Grant, Proves, Rules};
-use crate::job::{BadLine, Job, Origin, Units};
-use crate::limit::{Counts, Guard, Kind, Leaves, Spec};
+use crate::job::{BadLine, Job, Origin};
+use crate::limit::{Guard, Kind, Leaves, Spec};
 use crate::metrics::Summary;
 use crate::model::{ModelSpec, Observed};
 use crate::outcome::{FailureKind, Outcome};
 use crate::report::forecast::{Listed, Unfit};
-use crate::units::{Cost, Tick};
+use crate::units::Tick;
 
 /// What a plan is made of.
 #[derive(Debug, Clone)]
@@ -157,25 +157,12 @@ impl<'a> Notes<'a> {
 
 /// Which bound can never hold this job, and by how much.
 fn unfit(job: &Job, rules: &Rules) -> Option<Unfit> {
-    let slots = rules.slots.map(|slots| (None, job.slots.get(), slots));
-    let limits = rules.limits.iter().enumerate().map(|(number, limit)| {
-        let units = job.units;
-        let asks = match limit.counts {
-            Counts::Requests => 1,
-            Counts::Units => units.map_or(0, Units::reserve),
-            Counts::Input => units.map_or(0, |units| units.input),
-            Counts::Output => units.map_or(0, |units| units.output),
-        };
-        (Some(number), asks, limit.burst)
-    });
-    let mut bounds = slots.into_iter().chain(limits);
-    let (limit, asks, holds) = bounds.find(|(_, asks, holds)| *asks > Cost::get(*holds))?;
+    let (owner, why) = rules.refuses(job)?;
     Some(Unfit {
         place: job.place.clone(),
         id: job.id.clone(),
-        limit,
-        asks,
-        holds: holds.get(),
+        owner,
+        why,
     })
 }
 

@@ -10,9 +10,9 @@ use super::lanes::Pays;
 use super::obstacle::{Elder, Obstacle, Stops, Until};
 use super::paid::Paid;
 use super::rule::Rule;
-use super::rules::{Order, Oversize, Refund, Rules};
+use super::rules::{Order, Refund, Rules};
 use crate::job::Job;
-use crate::limit::{Hold, Kind, Leaves, Moment, NeverFits, Ready, Setting, Used, keys_of};
+use crate::limit::{Hold, Kind, Leaves, Moment, Ready, Setting, Used, keys_of};
 use crate::metrics::{Owner, Pace};
 use crate::outcome::{UnitsSpent, Waits};
 use crate::units::Tick;
@@ -50,7 +50,6 @@ pub(super) struct Gate {
     /// The rule on the slots of each origin.
     host_slots: Option<usize>,
     setting: Setting,
-    oversize: Oversize,
     refund: Refund,
     /// How long windows are kept that keep a measured guard.
     guard: Option<Duration>,
@@ -81,7 +80,6 @@ impl Gate {
             states: States::default(),
             host_slots: rules.per_host.map(|_| usize::from(rules.slots.is_some())),
             setting: rules.setting,
-            oversize: rules.oversize,
             refund: rules.refund,
             guard: None,
             logs: [Leaves::Send, Leaves::Reply].map(|leaves| {
@@ -195,16 +193,6 @@ impl Gate {
             named.add(self.name(owner), span);
         }
         named
-    }
-
-    /// The first rule that can never hold this job, unless it may wait and owe.
-    pub(super) fn refuses(&self, job: &Job) -> Option<(&Arc<str>, NeverFits)> {
-        self.rules.iter().find_map(|rule| {
-            let (asked, capacity) = (rule.charge.of(job)?.get(), rule.capacity.get());
-            let waits = self.oversize == Oversize::Wait && !rule.is_slots();
-            let never = NeverFits { asked, capacity };
-            (asked > capacity && !waits).then(|| (self.name(rule.owner), never))
-        })
     }
 
     /// Whether a job pays every limit on units that is for all.

@@ -292,7 +292,8 @@ impl Engine {
                 return;
             }
         };
-        if let Some((name, why)) = self.gate.refuses(&job) {
+        if let Some((owner, why)) = self.rules.refuses(&job) {
+            let name = self.gate.name(owner);
             let mend = format!("raise the limit to {}, or split the request", why.asked);
             let error = (FailureKind::Limit, format!("{name}: {why}\n  mend: {mend}"));
             self.refuse(seq, Ok(job), Status::Failed, error, actions);

@@ -4,9 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::charge::Charge;
 use super::{LookAhead, Seam, StopIf};
-use crate::limit::{Kind, Setting, Spec};
-use crate::metrics::Setup;
+use crate::job::Job;
+use crate::limit::{Kind, NeverFits, Setting, Spec};
+use crate::metrics::{Owner, Setup};
 use crate::proof::Proof;
 use crate::retry::Policy;
 use crate::units::Cost;
@@ -190,6 +192,22 @@ impl Rules {
             per_host: self.per_host.map(Cost::get),
             limits: self.limits.clone(),
         }
+    }
+
+    /// The first bound that can never hold this job, unless it may wait and owe.
+    pub fn refuses(&self, job: &Job) -> Option<(Owner, NeverFits)> {
+        let slots = [(Owner::Slot, self.slots), (Owner::HostSlot, self.per_host)];
+        let slots = slots
+            .into_iter()
+            .filter_map(|(owner, most)| Some((owner, Charge::Slots, most?)));
+        let limits = self.limits.iter().enumerate();
+        let limits = limits
+            .filter(|_| self.oversize == Oversize::Fail)
+            .map(|(number, it)| (Owner::Limit(number), Charge::from(it.counts), it.burst));
+        slots.chain(limits).find_map(|(owner, charge, most)| {
+            let (asked, capacity) = (charge.of(job)?.get(), most.get());
+            (asked > capacity).then_some((owner, NeverFits { asked, capacity }))
+        })
     }
 
     /// What is to be proved.

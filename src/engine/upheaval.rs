@@ -400,7 +400,7 @@ impl World {
         let (seq, line) = (self.read, self.line());
         let grounds = line
             .as_ref()
-            .is_ok_and(|job| self.engine.gate.refuses(job).is_none());
+            .is_ok_and(|job| self.engine.rules.refuses(job).is_none());
         self.read += 1;
         if self.drains() {
             self.withdrawn.insert(seq);

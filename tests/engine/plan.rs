@@ -155,10 +155,22 @@ fn what_can_never_go_and_what_is_no_job_are_told_with_their_lines() {
     let planned = forecast::plan(&terms, lines, |_, _| {});
     assert_eq!((planned.never_fit.count, planned.invalid.count), (10, 10));
     let first = &planned.never_fit.first[0];
-    assert_eq!((first.place.line, first.limit), (7, Some(1)));
-    assert_eq!((first.asks, first.holds), (9000, 6000));
+    assert_eq!((first.place.line, first.owner), (7, Owner::Limit(1)));
+    assert_eq!((first.why.asked, first.why.capacity), (9000, 6000));
     assert_eq!(planned.invalid.first[1].place.line, 13);
     assert_eq!(planned.summary.tally.counts.ok, 80);
+}
+
+#[test]
+fn every_job_that_the_engine_refuses_is_told_with_the_bound_that_does() {
+    let mut terms = terms(Some(10), &[], "");
+    terms.rules.per_host = Cost::new(2);
+    let lines = (0..10).map(|line| Ok(job(line, None, line + 1)));
+    let planned = forecast::plan(&terms, lines, |_, _| {});
+    assert_eq!(planned.summary.tally.counts.failed, 8);
+    assert_eq!(planned.never_fit.count, 8);
+    let first = &planned.never_fit.first[0];
+    assert_eq!((first.place.line, first.owner), (2, Owner::HostSlot));
 }
 
 #[test]

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::phases::phases;
 use super::{Cell, Forecast, Listed, Said, Sample, Unfit, WhatIf};
 use crate::job::BadLine;
-use crate::metrics::Owner;
 use crate::outcome::Spent;
 use crate::report::json::{counted, finite, since_start};
 use crate::report::proof;
@@ -98,14 +97,13 @@ fn timeline(plan: &Forecast) -> Vec<Value> {
 
 fn never_fit(plan: &Forecast) -> Value {
     let first = plan.never_fit.first.iter().map(|job: &Unfit| {
-        let owner = job.limit.map_or(Owner::Slot, Owner::Limit);
         json!({
             "file": *job.place.file,
             "line": job.place.line,
             "id": job.id,
-            "limit": plan.setup.name_of(owner),
-            "costs": job.asks,
-            "holds": job.holds,
+            "limit": plan.setup.name_of(job.owner),
+            "costs": job.why.asked,
+            "holds": job.why.capacity,
         })
     });
     json!({ "count": plan.never_fit.count, "first": first.collect::<Vec<_>>() })

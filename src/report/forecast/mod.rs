@@ -12,8 +12,9 @@ pub use text::text;
 use std::time::Duration;
 
 use crate::job::{BadLine, Origin, Place};
+use crate::limit::NeverFits;
 use crate::metrics::diagnose::Diagnosis;
-use crate::metrics::{Setup, Summary};
+use crate::metrics::{Owner, Setup, Summary};
 
 /// A plan: the figures of a run in virtual time.
 #[derive(Debug)]
@@ -103,12 +104,10 @@ pub struct Unfit {
     pub place: Place,
     /// Its own name.
     pub id: Option<Box<str>>,
-    /// The number of the limit; `None` for the slots.
-    pub limit: Option<usize>,
-    /// What it costs.
-    pub asks: u64,
-    /// The most that the limit ever holds.
-    pub holds: u64,
+    /// The bound that never holds it.
+    pub owner: Owner,
+    /// By how much.
+    pub why: NeverFits,
 }
 
 /// How long the same jobs take with other bounds.

@@ -332,13 +332,12 @@ fn guard(plan: &Forecast) -> Option<String> {
 
 fn never_fits(plan: &Forecast, job: &Unfit) -> String {
     let id = job.id.as_ref().map(|id| format!(" {id:?}"));
-    let owner = job.limit.map_or(Owner::Slot, Owner::Limit);
     format!(
         "{}{}: costs {}, {} never holds more than {}",
         job.place,
         id.unwrap_or_default(),
-        job.asks,
-        plan.setup.name_of(owner),
-        job.holds
+        job.why.asked,
+        plan.setup.name_of(job.owner),
+        job.why.capacity
     )
 }
