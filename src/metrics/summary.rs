@@ -80,6 +80,13 @@ pub struct ByVerdict {
     pub failed: Latencies,
 }
 
+impl ByVerdict {
+    /// All of them.
+    pub fn count(&self) -> u64 {
+        self.ok.count() + self.failed.count()
+    }
+}
+
 /// First and last send, and how many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sends {
@@ -92,6 +99,15 @@ pub struct Sends {
 }
 
 impl Sends {
+    /// One more, in any order.
+    pub fn add(&mut self, at: Tick) {
+        if self.count == 0 || at < self.first {
+            self.first = at;
+        }
+        self.last = self.last.max(at);
+        self.count += 1;
+    }
+
     /// `(N − 1) / (last − first)`: the rate that was reached, per second. `None` under two sends.
     #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
     pub fn rate(&self) -> Option<f64> {

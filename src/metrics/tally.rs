@@ -109,11 +109,7 @@ impl Tally {
         }
         if let Some(sent) = done.sent {
             let sent = Tick(nanos(whole_micros(sent.since(Tick::ZERO))));
-            if self.sends.count == 0 || sent < self.sends.first {
-                self.sends.first = sent;
-            }
-            self.sends.last = self.sends.last.max(sent);
-            self.sends.count += 1;
+            self.sends.add(sent);
             if self.first_sends.len() < FIRST_SENDS {
                 self.first_sends.push(sent);
             }

@@ -181,12 +181,7 @@ impl Against {
                 let refused = of.answers(StatusCode::TOO_MANY_REQUESTS);
                 (refused, of.statuses.values().sum())
             }),
-            "late_sends" => shares(|of| {
-                (
-                    of.late,
-                    of.since_due.ok.count() + of.since_due.failed.count(),
-                )
-            }),
+            "late_sends" => shares(|of| (of.late, of.since_due.count())),
             _ => None,
         }
     }

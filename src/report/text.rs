@@ -264,7 +264,7 @@ impl Page {
             format!(
                 "{} of {} jobs were first sent over {} after they were due, held by {}",
                 summary.tally.late,
-                summary.tally.since_due.ok.count() + summary.tally.since_due.failed.count(),
+                summary.tally.since_due.count(),
                 show_span(LATE),
                 report.setup.name_of(owner)
             )

@@ -24,9 +24,7 @@ pub(super) struct Record {
     flights: (u128, u64),
     on_their_way: u64,
     peak: u64,
-    sends: u64,
-    first: Tick,
-    last: Tick,
+    sends: Sends,
     refused: u64,
     not_sent: u64,
     ok: u64,
@@ -46,9 +44,7 @@ impl Record {
             flights: (0, 0),
             on_their_way: 0,
             peak: 0,
-            sends: 0,
-            first: Tick::ZERO,
-            last: Tick::ZERO,
+            sends: Sends::default(),
             refused: 0,
             not_sent: 0,
             ok: 0,
@@ -62,11 +58,7 @@ impl Record {
         self.long.add(at);
         self.raster.sent(at);
         self.timeline.sent(at);
-        if self.sends == 0 {
-            self.first = at;
-        }
-        self.last = self.last.max(at);
-        self.sends += 1;
+        self.sends.add(at);
         self.on_their_way += 1;
         self.peak = self.peak.max(self.on_their_way);
     }
@@ -112,14 +104,9 @@ impl Record {
         };
         let mean = self.flights.0.checked_div(u128::from(self.flights.1));
         let mean = mean.map(|mean| u64::try_from(mean).unwrap_or(u64::MAX));
-        let sends = Sends {
-            count: self.sends,
-            first: self.first,
-            last: self.last,
-        };
         Figures {
-            sends: self.sends,
-            rate: sends.rate(),
+            sends: self.sends.count,
+            rate: self.sends.rate(),
             most_in_short: self.short.most(),
             most_in_long: self.long.most(),
             not_sent: self.not_sent,

@@ -281,9 +281,7 @@ impl Named {
             },
             Self::Late => Figure::Count {
                 count: summary.tally.late,
-                of: Some(
-                    summary.tally.since_due.ok.count() + summary.tally.since_due.failed.count(),
-                ),
+                of: Some(summary.tally.since_due.count()),
             },
             Self::Tries => count(summary.tally.tries),
             Self::Retries => Figure::Count {
