@@ -6,7 +6,7 @@ use tokio::runtime;
 
 use super::args::{CompareArgs, NumberArgs};
 use super::run::exit_of;
-use super::{beside, files, limits, say, show};
+use super::{beside, files, say, shorthand, show};
 use crate::client;
 use crate::clock::Clock;
 use crate::drive::disciplines::{self, DISCIPLINES, Keep, Live, Plan, Work};
@@ -102,7 +102,7 @@ fn numbers(args: &CompareArgs) -> Result<Numbers, Problem> {
         None => Cost::new(rate.count.get().saturating_mul(BURST)).unwrap_or(Cost::ONE),
     };
     let mut own = given.limit.clone();
-    limits::name_apart(&mut own)?;
+    shorthand::name_apart(&mut own)?;
     Ok(Numbers {
         slots: given.concurrency,
         window: given.window.clone().unwrap_or_else(|| rate.clone()),

@@ -143,3 +143,19 @@ impl HoldOn {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_owner_is_read_back_from_its_word_and_its_place() {
+        for owner in Owner::FIXED.into_iter().chain([0, 1, 41].map(Owner::Limit)) {
+            assert_eq!(Owner::of(&owner.word()), Some(owner), "{}", owner.word());
+            assert_eq!(Owner::at(owner.place()), owner, "{}", owner.place());
+        }
+        for word in ["", "limit", "limit 0", "limit x", "Slot"] {
+            assert_eq!(Owner::of(word), None, "{word:?}");
+        }
+    }
+}
