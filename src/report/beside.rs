@@ -7,6 +7,7 @@ use super::against::{Against, Figure};
 use super::fold::beginning;
 use super::page::{Look, Page, Tone};
 use super::proof::verdict;
+use super::said;
 use crate::metrics::Owner;
 use crate::metrics::noise::Noise;
 
@@ -213,11 +214,8 @@ fn name(report: &Report) -> String {
 /// `20 slots, --qps 10`.
 fn limits(report: &Report) -> String {
     let setup = &report.setup;
-    let slots = match setup.slots {
-        Some(1) => "1 slot".to_owned(),
-        Some(slots) => format!("{slots} slots"),
-        None => "no slots told".to_owned(),
-    };
+    let slots = setup.slots.map(said::slots);
+    let slots = slots.unwrap_or_else(|| "no slots told".to_owned());
     let limits = (0..setup.limits.len()).map(|number| setup.name_of(Owner::Limit(number)));
     std::iter::once(slots)
         .chain(limits)

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::table::QUANTILES;
 use super::{Report, Standing, proof, sources};
 use crate::engine::{End, Signal};
+use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::Cause;
 use crate::metrics::{ByVerdict, Latencies, Owner, Part};
 use crate::outcome::Spent;
@@ -54,7 +55,7 @@ fn figures(report: &Report) -> Value {
         "findings": diagnosis.findings,
         "throughput": throughput(report),
         "little": little(report),
-        "held_back": held_back(report),
+        "held_back": held_back(&report.diagnosis),
         "crossover_ms": report.theory.crossover.as_ref().map(|it| millis(it.latency)),
         "latency": {
             "service": by_verdict(&summary.tally.service),
@@ -158,8 +159,8 @@ fn little(report: &Report) -> Value {
     })
 }
 
-fn held_back(report: &Report) -> Vec<Value> {
-    let shares = report.diagnosis.shares.iter();
+pub(super) fn held_back(diagnosis: &Diagnosis) -> Vec<Value> {
+    let shares = diagnosis.shares.iter();
     shares
         .map(|share| {
             json!({ "owner": share.name, "ms": millis(share.span), "percent": share.percent })

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use super::hung;
-use crate::limit::Counts;
+use super::{hung, proof, said};
 use crate::metrics::{Owner, Setup};
 use crate::terminal::Columns;
 
@@ -24,22 +23,13 @@ pub fn listed(heading: &str, parts: &[String], columns: Columns) -> String {
 
 /// Each bound in a sentence. Grants of buckets may be charged for up to `slack` ago.
 pub fn in_force(setup: &Setup, slack: Duration) -> Vec<String> {
-    let counted = |slots: u64| match slots {
-        1 => "1 slot".to_owned(),
-        slots => format!("{slots} slots"),
-    };
-    let slots = setup.slots.map(counted);
+    let slots = setup.slots.map(said::slots);
     let mut bounds = vec![slots.unwrap_or("slots unlimited".to_owned())];
-    if let Some(slots) = setup.per_host.map(counted) {
+    if let Some(slots) = setup.per_host.map(said::slots) {
         bounds.push(format!("{slots} for each origin"));
     }
     for (number, limit) in setup.limits.iter().enumerate() {
-        let unit = match limit.counts {
-            Counts::Requests => "",
-            Counts::Units => " tokens",
-            Counts::Input => " input tokens",
-            Counts::Output => " output tokens",
-        };
+        let unit = proof::unit(limit.counts);
         let name = setup.name_of(Owner::Limit(number));
         let each = limit.per.as_ref();
         let each = each.map_or(String::new(), |key| format!(", for each {key}"));

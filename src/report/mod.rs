@@ -18,6 +18,7 @@ pub mod limits;
 mod names;
 mod page;
 mod proof;
+mod said;
 #[cfg(test)]
 mod samples;
 mod sources;

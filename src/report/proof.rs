@@ -68,28 +68,33 @@ pub(super) fn minute(proven: &Proven, place: &dyn Fn(Mark) -> Value) -> Value {
 
 /// One line of the report of a run: `kept  --qps 10 (b + rT): 10 of at most 11 in any 1s (from +3.20 s)`.
 pub(super) fn line(name: &str, proved: &Proved) -> String {
+    let promise = proved.limit.kind.promise();
+    format!(
+        "{}  {name} ({promise}): {}",
+        verdict(proved),
+        fullest(proved)
+    )
+}
+
+/// The fullest window: `10 of at most 11 in any 1s (from +3.20 s)`.
+pub(super) fn fullest(proved: &Proved) -> String {
     let (unit, span) = (unit(proved.limit.counts), exact(proved.span));
     let (most, promised) = (&proved.most, proved.promised);
-    let mut line = format!(
-        "{}  {name} ({}): {} of at most {promised}{unit} in any {span}",
-        verdict(proved),
-        proved.limit.kind.promise(),
-        most.sum
-    );
+    let mut text = format!("{} of at most {promised}{unit} in any {span}", most.sum);
     if proved.limit.leaves == Leaves::Reply {
-        line.push_str(", at the server");
+        text.push_str(", at the server");
     }
     if proved.verdict.is_kept() && most.sum > u128::from(promised) {
-        line.push_str(" as sent, kept as granted");
+        text.push_str(" as sent, kept as granted");
     }
     if most.sends > 0 {
         let from = show_span(most.first.at.since(Tick::ZERO));
-        let _ = write!(line, " (from +{from}{})", whose(most));
+        let _ = write!(text, " (from +{from}{})", whose(most));
     }
-    line
+    text
 }
 
-/// `98000 tokens reserved, 61200 used`.
+/// `98000 tokens in any 60 s by what was reserved, 61200 by what was used`.
 pub(super) fn minute_text(minute: &Minute) -> String {
     format!(
         "{} tokens in any 60 s by what was reserved, {} by what was used",

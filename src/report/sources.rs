@@ -31,12 +31,12 @@ pub struct Source {
     pub torn: Option<u64>,
 }
 
-/// The most files, and the most notes, that are printed; JSON has them all.
+/// The most files, and the most notes, that are printed; JSON and the page have them all.
 const LINES: usize = 3;
 
 impl Sources {
-    /// A line for each file, whoever wrote them, and what is not known; so many of each at most.
-    pub(super) fn lines(&self, most: usize) -> Vec<String> {
+    /// A line for each file, of so many at most, and whoever wrote them.
+    pub(super) fn files(&self, most: usize) -> Vec<String> {
         let mut lines: Vec<String> = self.files.iter().take(most).map(file).collect();
         let more = self.files.len().saturating_sub(most);
         if more > 0 {
@@ -48,7 +48,6 @@ impl Sources {
                 self.runs
             ));
         }
-        lines.extend(self.notes.iter().take(most).cloned());
         lines
     }
 }
@@ -60,8 +59,9 @@ impl Page {
             return;
         };
         let mut heading = "RESULTS";
-        for line in sources.lines(LINES) {
-            self.section(heading, &line, Tone::Calm);
+        let files = sources.files(LINES);
+        for line in files.iter().chain(sources.notes.iter().take(LINES)) {
+            self.section(heading, line, Tone::Calm);
             heading = "";
         }
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::page::{Look, Page, Tone};
-use super::{Report, Standing, proof};
+use super::{Report, Standing, proof, said};
 use crate::engine::{End, Refund, Signal};
 use crate::error::Exit;
 use crate::limit::Counts;
@@ -47,10 +47,6 @@ pub fn text(report: &Report, look: Look) -> String {
     let fitting = texts.find(|text| text.lines().count() <= most);
     fitting.unwrap_or_else(|| with((0, 0)).split_inclusive('\n').take(most).collect())
 }
-
-/// Little's law is a law of means over whole tries: within so many per cent it is said to agree. A try
-/// that crosses an end of the part counts whole in its latency and in part in what was in flight.
-pub(super) const AGREES: f64 = 5.0;
 
 impl Page {
     fn verdict(&mut self, report: &Report) {
@@ -98,20 +94,18 @@ impl Page {
     fn conditions(&mut self, report: &Report) {
         let told = |is_true| {
             let judged = report.conditions.iter();
-            let told = judged
-                .filter(|it| it.is_true == is_true)
-                .map(|it| &*it.told);
-            told.collect::<Vec<_>>().join(", ")
+            let judged: Vec<_> = judged.filter(|it| it.is_true == is_true).collect();
+            let told: Vec<&str> = judged.iter().map(|it| &*it.told).collect();
+            let word = judged.first().map(|it| said::judged(it));
+            word.map(|word| format!("{word}: {}", told.join(", ")))
         };
         let (yes, no) = (told(true), told(false));
-        let mut parts = Vec::new();
-        parts.extend((!yes.is_empty()).then(|| format!("true: {yes}")));
-        parts.extend((!no.is_empty()).then(|| format!("not: {no}")));
-        let tone = if yes.is_empty() {
+        let tone = if yes.is_none() {
             Tone::Calm
         } else {
             Tone::Alarm
         };
+        let parts: Vec<String> = yes.into_iter().chain(no).collect();
         if !parts.is_empty() {
             self.section("FAIL IF", &parts.join("; "), tone);
         }
@@ -120,38 +114,24 @@ impl Page {
     fn littles_law(&mut self, report: &Report) {
         let (summary, stretch) = (&report.summary, &report.summary.stretch);
         let dash = self.glyphs().dash();
-        let mut text = match (stretch.mean, report.theory.in_flight) {
-            (Some(mean), Some(product)) if stretch.in_flight > 0.0 && report.was_answered() => {
-                let apart = (product / stretch.in_flight - 1.0).abs() * 100.0;
-                let (sign, verdict) = if apart <= AGREES {
-                    ('=', format!("agrees to {apart:.1} %"))
-                } else {
-                    (
-                        '~',
-                        format!("differs by {apart:.0} %: tries cross the ends of a short part"),
-                    )
-                };
-                let (in_flight, rate) =
-                    (three_digits(stretch.in_flight), three_digits(stretch.rate));
-                format!(
-                    "in flight {in_flight} {sign} {rate}/s x {}     {verdict}",
-                    show_span(mean)
-                )
-            }
-            (Some(_) | None, Some(_) | None) => format!("in flight {dash} = {dash} x {dash}"),
+        let mut text = match report.law() {
+            Some(law) => format!(
+                "in flight {} {} {}/s x {}     {}",
+                three_digits(law.in_flight),
+                law.sign,
+                three_digits(law.rate),
+                show_span(law.mean),
+                law.verdict
+            ),
+            None => format!("in flight {dash} = {dash} x {dash}"),
         };
         let _ = write!(text, "     peak in flight {}", summary.peak_in_flight);
         if let Some(slots) = report.setup.slots {
             let _ = write!(text, " of {slots}");
         }
         self.section("LITTLE", &text, Tone::Calm);
-        let why = match stretch.part {
-            Part::Steady => return,
-            Part::Whole => "whole run used: under 20 replies or 1 s of steady part",
-            Part::Recorded => "whole run used: nothing tells its steady part",
-        };
-        if stretch.ended > 0 {
-            self.section("", why, Tone::Calm);
+        if let Some(why) = report.why_whole().filter(|_| stretch.ended > 0) {
+            self.section("", &format!("whole run used: {why}"), Tone::Calm);
         }
     }
 
@@ -259,21 +239,10 @@ impl Page {
         if since_due < service * LATE_TIMES || since_due < service + LATE {
             return;
         }
-        let text = if summary.tally.late > 0 {
-            let owner = report.late_owner().unwrap_or(Owner::Client);
-            format!(
-                "{} of {} jobs were first sent over {} after they were due, held by {}",
-                summary.tally.late,
-                summary.tally.since_due.count(),
-                show_span(LATE),
-                report.setup.name_of(owner)
-            )
-        } else {
-            format!(
-                "since due holds the rests before {} retries",
-                summary.tally.retries
-            )
-        };
+        let text = report.late().unwrap_or_else(|| {
+            let retries = summary.tally.retries;
+            format!("since due holds the rests before {retries} retries")
+        });
         self.section("LATE", &text, Tone::Calm);
     }
 
@@ -295,17 +264,8 @@ impl Page {
         let statuses = if statuses.is_empty() { dash } else { &statuses };
         self.section("STATUSES", statuses, Tone::Calm);
         self.tokens(report);
-        let sends = &summary.tally.sends;
-        let rate = match sends.rate() {
-            Some(rate) => format!(
-                "reached {}/s = ({} - 1) sends / {} from the first to the last",
-                three_digits(rate),
-                sends.count,
-                show_span(sends.last.since(sends.first))
-            ),
-            None => format!("reached {dash}"),
-        };
-        self.section("RATE", &rate, Tone::Calm);
+        let reached = report.reached().unwrap_or_else(|| dash.to_owned());
+        self.section("RATE", &format!("reached {reached}"), Tone::Calm);
     }
 
     /// The estimate beside the truth.

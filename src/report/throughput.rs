@@ -6,6 +6,7 @@ use super::Report;
 use super::bars::{Mark, histogram};
 use super::fold::folded;
 use super::page::{Page, Tone};
+use super::said;
 use crate::limit::Counts;
 use crate::metrics::littles::Cause;
 use crate::metrics::{Owner, Part};
@@ -19,28 +20,24 @@ impl Page {
     pub(super) fn throughput(&mut self, report: &Report) {
         let stretch = &report.summary.stretch;
         let observed = report.observed();
-        let mut text = format!("observed {}", self.rate(observed));
+        let dash = self.glyphs().dash();
+        let mut text = format!("observed {}", said::rate(observed, dash));
         let mut shares = Vec::new();
         if let Some(ceiling) = report.slots_ceiling() {
             if let Cause::Slots(slots, mean) = &ceiling.cause {
                 let _ = write!(
                     text,
-                    "     theory {slots} {} / {} = {}/s",
-                    if *slots == 1 { "slot" } else { "slots" },
+                    "     theory {} / {} = {}/s",
+                    said::slots(*slots),
                     show_span(*mean),
                     three_digits(ceiling.rate)
                 );
             }
             shares.push(format!("{} of it", percent_of(stretch.rate, ceiling.rate)));
         } else {
-            let _ = write!(text, "     theory {}", self.glyphs().dash());
+            let _ = write!(text, "     theory {dash}");
         }
-        let limits = report.theory.ceilings.iter();
-        let lowest = limits.filter_map(|ceiling| match ceiling.cause {
-            Cause::Limit(number, _) => Some((number, ceiling.rate)),
-            Cause::Slots(..) => None,
-        });
-        if let Some((number, rate)) = lowest.into_iter().next().filter(|_| observed.is_some()) {
+        if let Some((number, rate)) = report.lowest_limit().filter(|_| observed.is_some()) {
             let name = report.setup.name_of(Owner::Limit(number));
             let limit = &report.setup.limits[number];
             let bursts = limit.kind.has_burst() && limit.burst > Cost::ONE;
@@ -103,13 +100,6 @@ impl Page {
             self.line(&format!("{:UNDER$}{line}", ""));
         }
     }
-
-    fn rate(&self, rate: Option<f64>) -> String {
-        rate.map_or_else(
-            || self.glyphs().dash().to_owned(),
-            |rate| format!("{}/s", three_digits(rate)),
-        )
-    }
 }
 
 /// What is marked on the axis of the histogram: the mean, and each ceiling.
@@ -122,13 +112,9 @@ pub(super) fn marks(report: &Report) -> Vec<Mark> {
     let ceilings = report.theory.ceilings.iter().map(|ceiling| {
         let text = match &ceiling.cause {
             Cause::Slots(slots, mean) => {
-                let (unit, verb) = if *slots == 1 {
-                    ("slot", "binds")
-                } else {
-                    ("slots", "bind")
-                };
-                let name = format!("{slots} {unit} / {}", show_span(*mean));
+                let name = format!("{} / {}", said::slots(*slots), show_span(*mean));
                 if binding == Some(Owner::Slot) {
+                    let verb = if *slots == 1 { "binds" } else { "bind" };
                     format!("{name} {verb}")
                 } else {
                     format!("{name}: Semaphore({slots}) alone ends here")

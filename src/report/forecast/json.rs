@@ -6,17 +6,13 @@ use super::phases::phases;
 use super::{Cell, Forecast, Listed, Said, Sample, Unfit, WhatIf};
 use crate::job::BadLine;
 use crate::outcome::Spent;
-use crate::report::json::{counted, finite, since_start};
+use crate::report::json::{counted, finite, held_back, since_start};
 use crate::report::proof;
 use crate::units::{Tick, millis};
 
 /// The plan as one object. Times are in milliseconds, rates per second; what is not known is `null`.
 pub fn json(plan: &Forecast) -> Value {
     let (summary, counts) = (&plan.summary, &plan.summary.tally.counts);
-    let shares = plan.diagnosis.shares.iter();
-    let shares = shares.map(
-        |share| json!({ "owner": share.name, "ms": millis(share.span), "percent": share.percent }),
-    );
     let origins = plan.origins.iter();
     let origins =
         origins.map(|(origin, sends)| json!({ "origin": origin.to_string(), "jobs": sends }));
@@ -40,7 +36,7 @@ pub fn json(plan: &Forecast) -> Value {
         "verdict": plan.diagnosis.verdict,
         "binding": plan.diagnosis.binding.map(|owner| plan.setup.name_of(owner)),
         "findings": plan.diagnosis.findings,
-        "held_back": shares.collect::<Vec<_>>(),
+        "held_back": held_back(&plan.diagnosis),
         "timeline": timeline(plan),
         "peak_in_flight": summary.peak_in_flight,
         "least_concurrency": plan.what_if.as_ref().and_then(|what_if| what_if.least).map(|least| json!({

@@ -9,7 +9,7 @@ use super::data::brief;
 use super::document;
 use super::markup::{Name, Prose, Table, Text, in_script};
 use super::series::{float, together};
-use super::time::figure;
+use super::time::{DRAWN_TOGETHER, figure};
 use super::top::DASH;
 use crate::letters::calm;
 use crate::metrics::Timeline;
@@ -96,14 +96,13 @@ fn figures(it: &Comparison) -> String {
 }
 
 fn over_time(bins: &Bins) -> String {
+    let mean = plain_span(Duration::from_nanos(bins.width));
     let more = format!(
-        "Since the start of each, as means over {}; what is shorter stands in the figures. Where few are far above the others, the upper part of the scale is drawn \
-         together. A name switches its line off and on.",
-        plain_span(Duration::from_nanos(bins.width))
+        "Since the start of each, as means over {mean}; what is shorter stands in the figures. {DRAWN_TOGETHER}"
     );
     format!(
         "<h2>Over time</h2>{}",
-        figure("compared", 0, "tall", "Sent per second", &more)
+        figure("all-sent", 0, "tall", "Sent per second", &more)
     )
 }
 

@@ -6,11 +6,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Run;
-use super::markup::{Table, nothing};
+use super::markup::{Prose, Table, nothing};
 use super::spread::{self, Range};
 use super::time::figure;
 use super::top::DASH;
-use crate::metrics::LATE;
 use crate::units::show_span;
 
 /// The keys of percentiles in the JSON report, and their headings.
@@ -47,13 +46,8 @@ pub(super) fn section(run: &Run<'_>) -> String {
          What failed stands apart.</p>",
     );
     out.push_str(&table(run));
-    if let Some(late) = run.some("/late_sends") {
-        let _ = write!(
-            out,
-            "<p>{late} jobs were first sent over {} after they were due, held by {}.</p>",
-            show_span(LATE),
-            run.figure("/late_held_by")
-        );
+    if let Some(late) = run.report.late() {
+        let _ = write!(out, "<p>{}.</p>", Prose(late));
     }
     if let Some(range) = Range::of(&[service, since_due]) {
         let _ = write!(

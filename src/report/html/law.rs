@@ -7,7 +7,6 @@ use super::rates::{binds, histogram};
 use super::top::rate;
 use super::{Run, roof, time};
 use crate::report::Report;
-use crate::report::text::AGREES;
 use crate::report::throughput::marks;
 use crate::units::{show_span, three_digits};
 
@@ -38,28 +37,18 @@ pub(super) fn section(run: &Run<'_>) -> String {
 
 /// `1.02 in flight = 10.0/s x 102 ms`.
 fn numbers(run: &Run<'_>) -> String {
-    let (stretch, theory) = (&run.report.summary.stretch, &run.report.theory);
-    let mut out = String::new();
-    if let (Some(mean), Some(product)) = (stretch.mean, theory.in_flight)
-        && stretch.in_flight > 0.0
-    {
-        let apart = (product / stretch.in_flight - 1.0).abs() * 100.0;
-        let (sign, verdict) = if apart <= AGREES {
-            ("=", format!("agrees to {apart:.1} %"))
-        } else {
-            (
-                "~",
-                format!("differs by {apart:.0} %: tries cross the ends of a short part"),
-            )
-        };
+    let (report, mut out) = (run.report, String::new());
+    if let Some(law) = report.law() {
         let _ = write!(
             out,
-            "<div class=\"law\"><div><b data-figure=\"little.in_flight\">{}</b><small>in flight</small></div><i>{sign}</i>\
+            "<div class=\"law\"><div><b data-figure=\"little.in_flight\">{}</b><small>in flight</small></div><i>{}</i>\
              <div><b data-figure=\"little.rate_per_s\">{}/s</b><small>ended</small></div><i>&times;</i>\
-             <div><b data-figure=\"little.mean_ms\">{}</b><small>mean time in flight</small></div></div><p>{verdict}. ",
-            three_digits(stretch.in_flight),
-            three_digits(stretch.rate),
-            show_span(mean)
+             <div><b data-figure=\"little.mean_ms\">{}</b><small>mean time in flight</small></div></div><p>{}. ",
+            three_digits(law.in_flight),
+            law.sign,
+            three_digits(law.rate),
+            show_span(law.mean),
+            law.verdict
         );
     } else {
         out.push_str("<p>");
@@ -67,21 +56,18 @@ fn numbers(run: &Run<'_>) -> String {
     let _ = write!(
         out,
         "At most <b data-figure=\"peak_in_flight\">{}</b>",
-        run.report.summary.peak_in_flight
+        report.summary.peak_in_flight
     );
-    if let Some(slots) = run.report.setup.slots {
+    if let Some(slots) = report.setup.slots {
         let _ = write!(out, " of {slots}");
     }
-    let span = show_span(stretch.span());
-    let part = match run.figure("/little/part") {
-        part if part.contains("steady") => format!("over the steady part, {span}"),
-        part if part.contains("whole") => {
-            format!("over the whole run, {span}: its steady part has under 20 answers or 1 s")
-        }
-        _ => format!("over the whole run, {span}"),
+    let span = show_span(report.summary.stretch.span());
+    let part = match report.why_whole() {
+        None => format!("over the steady part, {span}"),
+        Some(why) => format!("over the whole run, {span}: {why}"),
     };
     let _ = write!(out, " were in flight at once. Means are taken {part}.</p>");
-    if let Some(crossover) = &run.report.theory.crossover {
+    if let Some(crossover) = &report.theory.crossover {
         let _ = write!(out, "<p>{}.</p>", Prose(crossover));
     }
     out

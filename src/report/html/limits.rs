@@ -5,12 +5,10 @@ use std::fmt::Write as _;
 use super::Run;
 use super::markup::{Name, Table, Text, nothing};
 use super::top::{DASH, rate};
-use crate::limit::Leaves;
 use crate::metrics::Owner;
 use crate::metrics::littles::Cause;
 use crate::proof::Proved;
 use crate::report::proof;
-use crate::units::{Tick, show_span};
 
 pub(super) fn section(run: &Run<'_>) -> String {
     let report = run.report;
@@ -44,7 +42,7 @@ pub(super) fn section(run: &Run<'_>) -> String {
             limit.kind.promise().to_owned(),
             rate(ceiling.map(|ceiling| ceiling.rate)),
             proved.map_or(DASH.to_owned(), verdict),
-            proved.map_or(DASH.to_owned(), fullest),
+            proved.map_or(DASH.to_owned(), |it| Text(proof::fullest(it)).to_string()),
         ]
     });
     let table = Table {
@@ -85,25 +83,4 @@ fn verdict(proved: &Proved) -> String {
         "<b class=\"{class}\">{sign} {}</b>",
         Text(proof::verdict(proved))
     )
-}
-
-fn fullest(proved: &Proved) -> String {
-    let (most, promised) = (&proved.most, proved.promised);
-    let unit = proof::unit(proved.limit.counts);
-    let mut text = format!(
-        "{} of at most {promised}{unit} in any {}",
-        most.sum,
-        proof::exact(proved.span)
-    );
-    if proved.limit.leaves == Leaves::Reply {
-        text.push_str(", at the server");
-    }
-    if proved.verdict.is_kept() && most.sum > u128::from(promised) {
-        text.push_str(" as sent, kept as granted");
-    }
-    if most.sends > 0 {
-        let from = show_span(most.first.at.since(Tick::ZERO));
-        let _ = write!(text, ", from +{from}{}", Text(proof::whose(most)));
-    }
-    text
 }

@@ -304,19 +304,8 @@
     ]),
     "all-service": (element) => curves(element, several((run) => run.percentiles.service_ok)),
     "all-since-due": (element) => curves(element, several((run) => run.percentiles.since_due_ok)),
-    "all-sent": (element) => {
-      const some = several((run) => run.time).filter(([, time]) => time.sent.length > 0);
-      const data = uPlot.join(some.map(([, time]) => [starts(time), held(time.sent)]));
-      draw(element, {
-        data, scales: { x: { time: false }, y: upTo() },
-        series: some.map(([name, , ink, dash]) => ({ name, ink, dash: DASHES[dash], spanGaps: true })),
-        axes: [OVER_TIME, { scale: "y", size: 58, values: per }],
-        show: (series, idx, u) => (u.data[series + 1][idx] == null ? null : digits(u.data[series + 1][idx]) + "/s"),
-        at: (x) => "at " + seconds(x),
-      });
-    },
   };
-  kinds.compared = (element) => {
+  kinds["all-sent"] = (element) => {
     const some = several((run) => run.time).filter(([, time]) => time.sent.length > 0);
     const data = uPlot.join(some.map(([, time]) => [starts(time), held(time.sent)]));
     const rates = data.slice(1).flat().filter((rate) => rate > 0).sort((one, other) => one - other);

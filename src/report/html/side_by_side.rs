@@ -3,8 +3,8 @@
 use http::StatusCode;
 
 use super::markup::{Name, Prose, Table};
-use super::time::figure;
-use super::top::rate;
+use super::time::{DRAWN_TOGETHER, figure};
+use super::top::{conditions, rate};
 use super::{Named, Run};
 use crate::units::show_span;
 
@@ -45,16 +45,18 @@ pub(super) fn section(names: &[Named<'_>], runs: &[Run<'_>]) -> String {
         ],
         rows: rows.collect(),
     };
+    let conditions = runs.iter().map(|run| conditions(run.report));
+    let conditions: String = conditions.collect();
     let all = |kind: &str, class: &str, what: &str, more: &str| figure(kind, 0, class, what, more);
     format!(
-        "<header><p class=\"brand\"><b>shaper</b></p><h1>{} runs side by side</h1></header>\
+        "<header><p class=\"brand\"><b>shaper</b></p><h1>{} runs side by side</h1>{conditions}</header>\
          <section>{table}</section><section class=\"charts\"><h2>On the same axes</h2>{}<div class=\"pair\">{}{}</div></section>",
         runs.len(),
         all(
             "all-sent",
             "tall",
             "Sent per second",
-            "Seconds since the first send of each."
+            &format!("Since the first send of each. {DRAWN_TOGETHER}")
         ),
         all(
             "all-service",

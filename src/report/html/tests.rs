@@ -11,27 +11,22 @@ use crate::outcome::{FailureKind, Status, Try};
 use crate::proof::Proof;
 use crate::report::comparison::tests::sample;
 use crate::report::samples::{self, HOSTILE};
-use crate::report::{Report, html};
+use crate::report::text::text;
+use crate::report::{Look, Report, html};
 use crate::units::Tick;
 
+fn page_of<const N: usize>(runs: &[(&str, &Report); N]) -> String {
+    page(&runs.map(|(name, report)| Named { name, report }))
+}
+
 fn alone(report: &Report) -> String {
-    page(&[Named { name: "", report }])
+    page_of(&[("", report)])
 }
 
 /// Two runs, and what both are called.
 fn together() -> String {
     let (one, other) = (samples::held_by_qps(), samples::held_by_slots());
-    let named = [
-        Named {
-            name: "qps 10",
-            report: &one,
-        },
-        Named {
-            name: HOSTILE,
-            report: &other,
-        },
-    ];
-    html::page(&named)
+    page_of(&[("qps 10", &one), (HOSTILE, &other)])
 }
 
 /// Disciplines, one of which has a name that would break out.
@@ -61,6 +56,30 @@ fn a_page_says_when_its_run_began_if_that_is_told() {
     assert_eq!(alone(&samples::held_by_qps()).matches(date).count(), 2);
     assert_eq!(together().matches(date).count(), 2);
     assert!(!alone(&samples::recorded()).contains("<time"));
+}
+
+#[test]
+fn a_page_says_of_conditions_and_of_what_is_not_known_what_the_text_says() {
+    let conditions = ["failed>5%", "rate<1/s"].map(|condition| condition.parse().unwrap());
+    let report = samples::recorded().judged(&conditions);
+    let text = text(&report, Look::default());
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    let page = alone(&report).replace("&gt;", ">").replace("&lt;", "<");
+    for said in [
+        "true: failed = 10 % > 5 % (400 of 4000)",
+        "not: rate = ",
+        "nothing tells the limits",
+        "nothing tells its steady part",
+        "3940 of 4000 jobs were first sent over 100 ms after they were due, held by slots",
+        "standing.jsonl: 4000 results, 7 of them replaced by a later one of the same job; line 4001 is torn",
+    ] {
+        assert!(text.contains(said), "{said} in {text}");
+        assert!(page.contains(said), "{said} in the page");
+    }
+    let both = page_of(&[("a", &report), ("b", &samples::held_by_qps())]);
+    let (heading, _) = both.split_once("</header>").unwrap();
+    assert!(heading.contains("true: failed = 10 %"), "{heading}");
 }
 
 #[test]

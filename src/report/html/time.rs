@@ -24,6 +24,10 @@ pub(super) fn chart(run: &Run<'_>, kind: &str, class: &str, what: &str, more: &s
     figure(kind, run.nth, class, what, more)
 }
 
+/// How the lines of several runs share an axis.
+pub(super) const DRAWN_TOGETHER: &str = "Where few are far above the others, the upper part of the scale is drawn together. \
+                                         A name switches its line off and on.";
+
 pub(super) fn figure(kind: &str, nth: usize, class: &str, what: &str, more: &str) -> String {
     format!(
         "<figure><figcaption><b>{what}</b>{more}</figcaption><div class=\"chart {class}\" data-chart=\"{kind}\" data-run=\"{nth}\" \

@@ -9,8 +9,8 @@ use super::markup::{Name, Prose, Text};
 use crate::metrics::Owner;
 use crate::metrics::littles::Cause;
 use crate::report::throughput::percent_of;
-use crate::report::{Report, text};
-use crate::units::{show_moment, show_span, three_digits};
+use crate::report::{Report, said, text};
+use crate::units::{show_moment, show_span};
 
 /// Inputs that stand above the verdict; all are among the circumstances.
 const INPUTS: usize = 3;
@@ -37,10 +37,7 @@ impl Run<'_> {
 
 /// Answers per second, as the text has them.
 pub(super) fn rate(rate: Option<f64>) -> String {
-    rate.map_or_else(
-        || DASH.to_owned(),
-        |rate| format!("{}/s", three_digits(rate)),
-    )
+    said::rate(rate, DASH)
 }
 
 /// The heading of a page on one run.
@@ -52,24 +49,26 @@ pub(super) fn heading(run: &Run<'_>) -> String {
         few.push(format!("and {} more", inputs.len() - INPUTS));
     }
     let took = show_span(run.report.summary.elapsed);
-    format!(
-        "<header><p class=\"brand\"><b>shaper</b><span>{}</span><span>{}</span><span>{took}</span></p>\
-         <h1 data-figure=\"verdict\">{}</h1>{}</header>",
+    let about = [
         few.join(", "),
-        started(run.report),
+        started(run.report).unwrap_or_default(),
+        took,
+    ];
+    let about = about.iter().filter(|part| !part.is_empty());
+    let about: Vec<String> = about.map(|part| format!("<span>{part}</span>")).collect();
+    format!(
+        "<header><p class=\"brand\"><b>shaper</b>{}</p><h1 data-figure=\"verdict\">{}</h1>{}</header>",
+        about.concat(),
         Prose(&run.report.diagnosis.verdict),
         said(run)
     )
 }
 
-/// When the run began: to the second for people.
-pub(super) fn started(report: &Report) -> String {
-    let Some(started) = report.facts.started else {
-        return DASH.to_owned();
-    };
-    let exact = show_moment(started);
+/// When the run began, to the second for people; `None` if nothing tells.
+pub(super) fn started(report: &Report) -> Option<String> {
+    let exact = show_moment(report.facts.started?);
     let second = exact.split('.').next().unwrap_or(&exact).replace('T', " ");
-    format!("<time datetime=\"{exact}\">{second} UTC</time>")
+    Some(format!("<time datetime=\"{exact}\">{second} UTC</time>"))
 }
 
 /// The same where several runs are told of.
@@ -85,6 +84,7 @@ fn said(run: &Run<'_>) -> String {
         let _ = write!(out, "<p class=\"alarm\">Ended: {}</p>", Text(ended));
     }
     out.push_str(&conditions(run.report));
+    out.push_str(&notes(run.report));
     let advice = &run.report.diagnosis.advice;
     if !advice.is_empty() {
         let advice = advice.split("; ").map(|part| Prose(part).to_string());
@@ -105,23 +105,36 @@ fn said(run: &Run<'_>) -> String {
     out
 }
 
-/// The conditions under which the run counts as failed.
-fn conditions(report: &Report) -> String {
-    let mut out = String::new();
-    for judged in &report.conditions {
+/// The conditions under which the run counts as failed, and whether it does.
+pub(super) fn conditions(report: &Report) -> String {
+    let conditions = report.conditions.iter().map(|judged| {
         // A word and a sign, not a colour alone.
-        let (class, sign, word) = if judged.is_true {
-            ("bad", "&#10007;", "failed")
+        let (class, sign) = if judged.is_true {
+            ("bad", "&#10007;")
         } else {
-            ("good", "&#10003;", "not")
+            ("good", "&#10003;")
         };
-        let told = Prose(&judged.told);
-        let _ = write!(out, "<li class=\"{class}\">{sign} {word}: {told}</li>");
+        let (word, told) = (said::judged(judged), Prose(&judged.told));
+        format!("<li class=\"{class}\">{sign} {word}: {told}</li>")
+    });
+    listed("Fail if", &conditions.collect::<String>())
+}
+
+/// What the results do not tell, and why.
+fn notes(report: &Report) -> String {
+    let notes = report.sources.iter().flat_map(|sources| &sources.notes);
+    let notes = notes.map(|note| format!("<li>{}</li>", Prose(note)));
+    listed("Results", &notes.collect::<String>())
+}
+
+/// Items beside what they are about; nothing without any.
+fn listed(about: &str, items: &str) -> String {
+    match items {
+        "" => String::new(),
+        items => {
+            format!("<div class=\"advice\"><b>{about}</b><ul class=\"static\">{items}</ul></div>")
+        }
     }
-    if out.is_empty() {
-        return out;
-    }
-    format!("<ul class=\"static\" aria-label=\"Conditions of --fail-if\">{out}</ul>")
 }
 
 /// The accounting identity, and tiles.
@@ -227,8 +240,7 @@ fn slots(report: &Report) -> String {
     let cause = report.slots_ceiling().map(|ceiling| &ceiling.cause);
     match cause {
         Some(Cause::Slots(slots, mean)) => {
-            let unit = if *slots == 1 { "slot" } else { "slots" };
-            format!("{slots} {unit} / {}", show_span(*mean))
+            format!("{} / {}", said::slots(*slots), show_span(*mean))
         }
         Some(Cause::Limit(..)) | None => "slots / mean latency".to_owned(),
     }
@@ -245,12 +257,7 @@ fn share(report: &Report) -> String {
 
 /// The same of the lowest limit.
 fn lowest(report: &Report) -> String {
-    let mut ceilings = report.theory.ceilings.iter();
-    let lowest = ceilings.find_map(|ceiling| match ceiling.cause {
-        Cause::Limit(number, _) => Some((number, ceiling.rate)),
-        Cause::Slots(..) => None,
-    });
-    match lowest.zip(report.observed()) {
+    match report.lowest_limit().zip(report.observed()) {
         Some(((number, limit), rate)) => {
             let name = report.setup.name_of(Owner::Limit(number));
             format!("{} of {}", percent_of(rate, limit), Name(name))

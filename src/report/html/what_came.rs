@@ -8,8 +8,7 @@ use serde_json::Value;
 use super::Run;
 use super::markup::{Name, Table};
 use super::series::float;
-use super::top::{DASH, rate, started};
-use crate::units::show_span;
+use super::top::{DASH, started};
 
 /// Rows of a table of counts that are shown at once.
 const SHOWN: usize = 12;
@@ -58,17 +57,8 @@ fn table(run: &Run<'_>, key: &str, caption: &str, heading: &str) -> String {
 }
 
 fn facts(run: &Run<'_>) -> String {
-    let (report, summary) = (run.report, &run.report.summary);
-    let sends = &summary.tally.sends;
-    let reached = match sends.rate() {
-        Some(reached) => format!(
-            "{} = ({} - 1) sends / {} from the first to the last",
-            rate(Some(reached)),
-            sends.count,
-            show_span(sends.last.since(sends.first))
-        ),
-        None => rate(None),
-    };
+    let report = run.report;
+    let reached = report.reached().unwrap_or_else(|| DASH.to_owned());
     let inputs: Vec<_> = report
         .facts
         .inputs
@@ -81,9 +71,9 @@ fn facts(run: &Run<'_>) -> String {
         .map_or("no limit".to_owned(), |slots| slots.to_string());
     let mut rows = Vec::new();
     if let Some(sources) = &report.sources {
-        let lines = sources.lines(usize::MAX);
-        let lines: Vec<_> = lines.iter().map(|line| Name(line).to_string()).collect();
-        rows.push(("read again from", lines.join("<br>")));
+        let files = sources.files(usize::MAX);
+        let files: Vec<_> = files.iter().map(|file| Name(file).to_string()).collect();
+        rows.push(("read again from", files.join("<br>")));
     }
     rows.extend([
         (
@@ -94,7 +84,10 @@ fn facts(run: &Run<'_>) -> String {
                 inputs.join("<br>")
             },
         ),
-        ("started", started(report)),
+        (
+            "started",
+            started(report).unwrap_or_else(|| DASH.to_owned()),
+        ),
         ("ended", run.figure("/ended").replace('_', " ")),
         (
             "tries",
