@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tokio::runtime;
-
 use super::args::{CompareArgs, NumberArgs};
-use super::run::exit_of;
+use super::input::Asked;
+use super::rules::units_rule;
+use super::run::{exit_of, one_thread, unheard};
 use super::{beside, files, say, shorthand, show};
 use crate::client;
 use crate::clock::Clock;
@@ -151,25 +151,21 @@ fn work(
         let count = args.numbers.count.map_or(count, Cost::get);
         return Ok((Work::equal(count, TOKENS), Vec::new()));
     }
-    let tpm = numbers.tpm.is_some() && chosen.contains(&"tpm");
-    let mut others = numbers.own.iter().chain(&api.limits);
-    let counted = tpm || others.any(|limit| limit.counts.is_units());
-    let mut spec = source::Spec {
-        inputs: source::inputs(&args.files)?,
-        format: args.input.format,
-        base_url: args.job.base_url.clone(),
-        headers: args.job.headers()?,
-        method: args.job.method.clone(),
-        body: args.job.data.clone().map(Into::into),
-        limit_jobs: args.input.limit_jobs.map(Cost::get),
-        units: if counted {
-            UnitsRule::Reserve(Estimator::default())
-        } else {
-            UnitsRule::Ignored
-        },
-        times: Times::Read,
-        per: keys_of(&numbers.own),
+    let estimate = Estimator::default();
+    let units = if numbers.tpm.is_some() && chosen.contains(&"tpm") {
+        UnitsRule::Reserve(estimate)
+    } else {
+        units_rule(estimate, numbers.own.iter().chain(&api.limits))
     };
+    let asked = Asked {
+        files: &args.files,
+        input: &args.input,
+        job: &args.job,
+        units,
+        per: keys_of(&numbers.own),
+        times: Times::Read,
+    };
+    let mut spec = asked.spec()?;
     if args.input.strict {
         spec = source::check_strict(spec)?;
     }
@@ -223,17 +219,11 @@ fn live(
     }
     say(&announced);
     client::raise_file_limit();
-    let unheard = |why: std::io::Error| {
-        let what = format!("signals cannot be heard: {why}");
-        Problem::usage(what, "free file descriptors and processes (ulimit -n, -u)")
-    };
-    let ears = Ears::open(say, |signal| leave(exit_of(signal))).map_err(unheard)?;
-    let runtime = runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|why| {
-        let what = format!("no timers or sockets: {why}");
-        Problem::usage(what, "free file descriptors")
-    })?;
-    let signals = ears.listen(Clock::start(), None).map_err(unheard)?;
+    let ears = Ears::open(say, |signal| leave(exit_of(signal))).map_err(|why| unheard(&why))?;
+    let runtime = one_thread()?;
+    let signals = ears
+        .listen(Clock::start(), None)
+        .map_err(|why| unheard(&why))?;
     let seen = runtime.block_on(plan.live(live, signals, &mut say));
     runtime.shutdown_background();
     let seen = seen?;

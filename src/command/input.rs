@@ -6,7 +6,7 @@ use super::args::{InputArgs, JobArgs};
 use crate::error::Problem;
 use crate::limit::KeyBy;
 use crate::signals::Ears;
-use crate::source::{self, Resume, Source, UnitsRule};
+use crate::source::{self, Resume, Source, Times, UnitsRule};
 use crate::units::Cost;
 
 /// An input that has at least one line, or may be empty.
@@ -26,13 +26,14 @@ pub(super) struct Asked<'a> {
     pub(super) units: UnitsRule,
     /// What limits are kept apart for.
     pub(super) per: Vec<KeyBy>,
+    /// When jobs come.
+    pub(super) times: Times,
 }
 
 impl Asked<'_> {
-    /// Opens the input and waits for its first line. `ears` are those of a program that can be asked what it
-    /// waits for.
-    pub(super) fn open(self, ears: Option<&Ears>) -> Result<Input, Problem> {
-        let mut spec = source::Spec {
+    /// The same as readers of jobs take it.
+    pub(super) fn spec(self) -> Result<source::Spec, Problem> {
+        Ok(source::Spec {
             inputs: source::inputs(self.files)?,
             format: self.input.format,
             base_url: self.job.base_url.clone(),
@@ -41,10 +42,17 @@ impl Asked<'_> {
             body: self.job.data.clone().map(Into::into),
             limit_jobs: self.input.limit_jobs.map(Cost::get),
             units: self.units,
-            times: source::Times::Ignored,
+            times: self.times,
             per: self.per,
-        };
-        if self.input.strict {
+        })
+    }
+
+    /// Opens the input and waits for its first line. `ears` are those of a program that can be asked what it
+    /// waits for.
+    pub(super) fn open(self, ears: Option<&Ears>) -> Result<Input, Problem> {
+        let input = self.input;
+        let mut spec = self.spec()?;
+        if input.strict {
             let what = "the end of the input, all of which is checked first";
             spec = waiting(ears, what, || source::check_strict(spec))?;
         }
@@ -55,7 +63,7 @@ impl Asked<'_> {
         };
         match waiting(ears, what, || source.peek()) {
             Some(Err(problem)) => Err(problem.clone()),
-            None if !self.input.allow_empty => Err(source::empty(&spec.inputs)),
+            None if !input.allow_empty => Err(source::empty(&spec.inputs)),
             Some(Ok(_)) | None => Ok(Input {
                 spec,
                 source,

@@ -1,10 +1,10 @@
 //! `shaper mock`. Floor 6: front.
 
-use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::MockArgs;
 use super::print;
+use super::run::{one_thread, unheard};
 use crate::error::{Exit, Problem};
 use crate::mock::{self, ArrivalLog};
 use crate::model::ModelSpec;
@@ -47,17 +47,10 @@ fn spec(args: &MockArgs) -> Result<ModelSpec, Problem> {
 
 /// Waits for Ctrl-C or SIGTERM: the ordinary ends of a server.
 fn until_signal() -> Result<Exit, Problem> {
-    let unheard = |why: std::io::Error| {
-        let what = format!("signals cannot be heard: {why}");
-        Problem::usage(what, "free file descriptors")
-    };
-    let runtime = runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(unheard)?;
+    let runtime = one_thread()?;
     runtime.block_on(async {
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(unheard)?;
-        let mut terminate = signal(SignalKind::terminate()).map_err(unheard)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(|why| unheard(&why))?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(|why| unheard(&why))?;
         tokio::select! {
             _ = interrupt.recv() => Ok(Exit::Interrupted),
             _ = terminate.recv() => Ok(Exit::Terminated),

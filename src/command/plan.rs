@@ -8,14 +8,14 @@ use http::StatusCode;
 use super::args::{ApiArgs, PlanArgs};
 use super::files::{self, Taken};
 use super::input::{Asked, Input};
-use super::rules::{Given, guards, units_rule};
+use super::rules::units_rule;
 use super::{say, show};
 use crate::clock::Clock;
 use crate::drive::forecast::{self, Planned, Terms};
 use crate::drive::what_if;
 use crate::engine::Rules;
 use crate::error::{Exit, Problem};
-use crate::limit::{Guard, Setting, keys_of};
+use crate::limit::keys_of;
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::Theory;
 use crate::metrics::{Owner, Setup};
@@ -23,7 +23,7 @@ use crate::model::{ModelSpec, Observed};
 use crate::progress::{Mode, Progress, Snapshot};
 use crate::report::forecast::{self as report, Api, Forecast, Said};
 use crate::results;
-use crate::source::{self, Batches, UnitsRule};
+use crate::source::{self, Batches, Times, UnitsRule};
 use crate::units::show_span;
 
 pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
@@ -34,38 +34,28 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
     let clock = Clock::start();
     let read = |path| Taken::new(path, "the jobs are read from it");
     files::shown(&args.show, args.jobs.iter().map(read).collect())?;
-    let limits = args.limits.specs()?;
-    guards(args.waiting.guard, &limits)?;
+    let limits = args.rules.limits.specs()?;
+    let setting = args.rules.setting(&limits, Duration::ZERO)?;
     let (api, observed, told) = asked_api(&args.api)?;
-    let setting = Setting {
-        guard: args.waiting.guard.map_or(Guard::Measured, Guard::Of),
-        epoch: Duration::ZERO,
-    };
-    let counted = units_rule(&args.units, limits.iter().chain(&api.limits));
+    let estimate = args.rules.units.estimate;
+    let counted = units_rule(estimate, limits.iter().chain(&api.limits));
     let asked = Asked {
         files: &args.jobs,
         input: &args.input,
         job: &args.job,
         units: match counted {
-            UnitsRule::Ignored if args.api.price.is_some() => {
-                UnitsRule::Reserve(args.units.estimate)
-            }
+            UnitsRule::Ignored if args.api.price.is_some() => UnitsRule::Reserve(estimate),
             counted => counted,
         },
         per: keys_of(&limits),
+        times: Times::Ignored,
     };
     let input = asked.open(None)?;
-    let given = Given {
-        limits: &args.limits,
-        waiting: &args.waiting,
-        units: &args.units,
-        retry: &args.retry,
-    };
-    let seed = args.retry.seed.unwrap_or(0);
+    let seed = args.rules.retry.seed.unwrap_or(0);
     let terms = Terms {
         rules: Rules {
             order: args.api.order,
-            ..given.rules(limits, setting, seed)
+            ..args.rules.rules(limits, setting, seed)
         },
         api,
         observed,

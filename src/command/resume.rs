@@ -87,7 +87,7 @@ pub(super) fn open(
     }
     let owners = run.as_ref().and_then(|run| run.owners.clone());
     let before = run.map_or_else(Vec::new, |run| run.before(last.0 / 1_000));
-    let slots = args.limits.concurrency.limit().map(Cost::get);
+    let slots = args.rules.limits.concurrency.limit().map(Cost::get);
     let told = before.iter();
     let told = told.map(|run| (Tick(run.last_us.saturating_mul(1_000)), run.cut_off));
     // Results without a word about their run. It would have said what it is before it sent anything.

@@ -3,26 +3,29 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use super::args::{LimitArgs, RetryArgs, UnitArgs, WaitingArgs};
+use super::args::RuleArgs;
 use super::values::Bound;
 use crate::engine::{LookAhead, Rules};
 use crate::error::Problem;
-use crate::limit::{Kind, Leaves, Setting, Spec};
+use crate::estimate::Estimator;
+use crate::limit::{Guard, Kind, Leaves, Setting, Spec};
 use crate::retry::Policy;
 use crate::source::UnitsRule;
 
-/// The options that make rules, whatever the command.
-pub(super) struct Given<'a> {
-    pub(super) limits: &'a LimitArgs,
-    pub(super) waiting: &'a WaitingArgs,
-    pub(super) units: &'a UnitArgs,
-    pub(super) retry: &'a RetryArgs,
-}
+impl RuleArgs {
+    /// Where these limits stand in time; a problem if the guard does not suit them.
+    pub(super) fn setting(&self, limits: &[Spec], epoch: Duration) -> Result<Setting, Problem> {
+        let guard = self.waiting.guard;
+        fits(guard, limits)?;
+        Ok(Setting {
+            guard: guard.map_or(Guard::Measured, Guard::Of),
+            epoch,
+        })
+    }
 
-impl Given<'_> {
     /// The rules, in virtual time; `limits` are those of the options, too.
     pub(super) fn rules(&self, limits: Vec<Spec>, setting: Setting, seed: u64) -> Rules {
-        let retry = self.retry;
+        let retry = &self.retry;
         let attempts = retry
             .retries
             .map_or(retry.max_attempts, |retries| u32::from(retries) + 1);
@@ -53,7 +56,7 @@ impl Given<'_> {
 }
 
 /// A guard as long as a window halves its rate: longer ones are a slip.
-pub(super) fn guards(guard: Option<Duration>, limits: &[Spec]) -> Result<(), Problem> {
+fn fits(guard: Option<Duration>, limits: &[Spec]) -> Result<(), Problem> {
     let kept = |limit: &&Spec| {
         limit.kind == Kind::Window && limit.leaves == Leaves::Send && limit.guard.is_none()
     };
@@ -69,12 +72,12 @@ pub(super) fn guards(guard: Option<Duration>, limits: &[Spec]) -> Result<(), Pro
 
 /// What jobs cost of these limits.
 pub(super) fn units_rule<'a>(
-    units: &UnitArgs,
+    estimate: Estimator,
     limits: impl IntoIterator<Item = &'a Spec>,
 ) -> UnitsRule {
     let mut limits = limits.into_iter();
     if limits.any(|limit| limit.counts.is_units()) {
-        UnitsRule::Reserve(units.estimate)
+        UnitsRule::Reserve(estimate)
     } else {
         UnitsRule::Ignored
     }

@@ -9,13 +9,13 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use rustix::fs::fstat;
-use tokio::runtime;
+use tokio::runtime::{self, Runtime};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
 use super::args::{OutputArgs, RunArgs};
 use super::input::{Asked, Input};
 use super::kept::{self, Kept};
-use super::rules::{Given, guards, units_rule};
+use super::rules::units_rule;
 use super::values::{Bound, ProgressKind};
 use super::{files, resume, say, show, tell};
 use crate::client::{self, Client, ClientSpec, Ends, Room, Via};
@@ -24,7 +24,7 @@ use crate::drive::live::{Live, Notes, SLACK};
 use crate::endpoint::{self, About, Ask, Endpoint};
 use crate::engine::{End, Rules, Signal};
 use crate::error::{Exit, Problem};
-use crate::limit::{Guard, Setting, Spec, keys_of};
+use crate::limit::{Spec, keys_of};
 use crate::metrics::{Setup, Summary};
 use crate::mock::{self, Mock};
 use crate::progress::{Mode, Progress};
@@ -32,7 +32,7 @@ use crate::report::limits::{self, INDENT};
 use crate::report::{Facts, Report, Standing};
 use crate::signals::Ears;
 use crate::sink::{Existing, Form, Inputs, SinkSpec, Target, Tell};
-use crate::source::{self, Reader};
+use crate::source::{self, Reader, Times};
 use crate::terminal::Columns;
 use crate::units::Cost;
 use crate::usage::UsageRule;
@@ -45,47 +45,38 @@ pub(super) fn run(
     client::raise_file_limit();
     let clock = Clock::start();
     let ears = Ears::open(say, |signal| leave(exit_of(signal))).map_err(|why| unheard(&why))?;
-    let limits = args.limits.specs()?;
+    let limits = args.rules.limits.specs()?;
     files::check(&args.jobs, &args.output)?;
     let sink = sink_spec(args, &clock, &limits)?;
     sink.check()?;
     kept::check(&sink)?;
-    guards(args.waiting.guard, &limits)?;
-    let setting = Setting {
-        guard: args.waiting.guard.map_or(Guard::Measured, Guard::Of),
-        epoch: clock.epoch(),
-    };
+    let setting = args.rules.setting(&limits, clock.epoch())?;
     let mut resumed = resume::open(args, &sink, &limits, &setting, &clock)?;
     let asked = Asked {
         files: &args.jobs,
         input: &args.input,
         job: &args.http.job,
-        units: units_rule(&args.units, &limits),
+        units: units_rule(args.rules.units.estimate, &limits),
         per: keys_of(&limits),
+        times: Times::Ignored,
     };
     let mut input = asked.open(Some(&ears))?;
     if let Some(resumed) = &mut resumed {
         resumed.check(&input.spec)?;
     }
-    let seed = args.retry.seed.unwrap_or_else(|| clock.seed());
+    let seed = args.rules.retry.seed.unwrap_or_else(|| clock.seed());
     let mock = args
         .http
         .mock
         .clone()
         .map(|spec| mock::serve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), spec, seed, None));
     let mock = mock.transpose()?;
-    let given = Given {
-        limits: &args.limits,
-        waiting: &args.waiting,
-        units: &args.units,
-        retry: &args.retry,
-    };
     let mut rules = Rules {
         slack: SLACK,
         order: args.output.order,
         stop_if: args.stop.rules(),
         grace: args.output.grace.as_ref().and_then(Bound::limit),
-        ..given.rules(limits, setting, seed)
+        ..args.rules.rules(limits, setting, seed)
     };
     let room = room(args, mock.as_ref());
     if let Some(warning) = cut(&mut rules, room)?
@@ -130,8 +121,8 @@ pub(super) fn run(
         inputs: names,
         seed: Some(seed),
         transport: Some(TRANSPORT.to_owned()),
-        arrivals: args.waiting.arrivals,
-        refund: args.units.refund,
+        arrivals: args.rules.waiting.arrivals,
+        refund: args.rules.units.refund,
         end: Standing::Over(end.clone()),
     };
     let report = Report::new(summary, setup, facts);
@@ -160,7 +151,16 @@ fn close(args: &RunArgs, kept: Kept, told: &Report, end: &End) -> Result<Exit, P
 /// What carries the requests.
 pub(super) const TRANSPORT: &str = "reqwest";
 
-fn unheard(why: &io::Error) -> Problem {
+/// The runtime in which a run is one thread.
+pub(super) fn one_thread() -> Result<Runtime, Problem> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|why| {
+        let what = format!("no timers or sockets: {why}");
+        Problem::usage(what, "free file descriptors")
+    })
+}
+
+pub(super) fn unheard(why: &io::Error) -> Problem {
     let what = format!("signals cannot be heard: {why}");
     Problem::usage(what, "free file descriptors and processes (ulimit -n, -u)")
 }
@@ -290,11 +290,7 @@ fn go(
     client: ClientSpec,
     outside: Outside,
 ) -> Result<(Summary, End), Problem> {
-    let runtime = runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|why| {
-        let what = format!("no timers or sockets: {why}");
-        Problem::usage(what, "free file descriptors")
-    })?;
+    let runtime = one_thread()?;
     let inside = runtime.enter();
     let (tell, events) = mpsc::unbounded_channel();
     let setup = rules.setup();

@@ -137,7 +137,7 @@ mod tests {
         let Command::Run(run) = Cli::try_parse_from(words).unwrap().command else {
             panic!("it is a run")
         };
-        run.limits.specs()
+        run.rules.limits.specs()
     }
 
     fn limits(line: &str) -> Vec<String> {

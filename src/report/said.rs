@@ -88,7 +88,7 @@ impl Report {
             format!(
                 "{} of {} jobs were first sent over {} after they were due, held by {}",
                 tally.late,
-                tally.since_due.ok.count() + tally.since_due.failed.count(),
+                tally.since_due.count(),
                 show_span(LATE),
                 self.setup.name_of(owner)
             )

@@ -7,7 +7,7 @@ use clap::{ArgAction, Args};
 
 use super::super::values::order;
 use super::compare::ApiWords;
-use super::{InputArgs, JobArgs, LimitArgs, RetryArgs, ShowArgs, UnitArgs, WaitingArgs};
+use super::{InputArgs, JobArgs, RuleArgs, ShowArgs};
 use crate::engine::Order;
 use crate::model::Latency;
 use crate::report::forecast::Price;
@@ -36,18 +36,9 @@ pub(in crate::command) struct PlanArgs {
     /// What answers.
     #[command(flatten)]
     pub(in crate::command) api: ApiArgs,
-    /// The limits.
+    /// The rules.
     #[command(flatten)]
-    pub(in crate::command) limits: LimitArgs,
-    /// How jobs wait for them.
-    #[command(flatten)]
-    pub(in crate::command) waiting: WaitingArgs,
-    /// What jobs cost of limits on units.
-    #[command(flatten)]
-    pub(in crate::command) units: UnitArgs,
-    /// Retry.
-    #[command(flatten)]
-    pub(in crate::command) retry: RetryArgs,
+    pub(in crate::command) rules: RuleArgs,
     /// HTTP.
     #[command(flatten)]
     pub(in crate::command) job: JobArgs,

@@ -49,18 +49,9 @@ pub(in crate::command) struct RunArgs {
     #[arg(value_name = "JOBS")]
     pub(in crate::command) jobs: Vec<PathBuf>,
 
-    /// The limits.
+    /// The rules.
     #[command(flatten)]
-    pub(in crate::command) limits: LimitArgs,
-    /// How jobs wait for them.
-    #[command(flatten)]
-    pub(in crate::command) waiting: WaitingArgs,
-    /// What jobs cost of limits on units.
-    #[command(flatten)]
-    pub(in crate::command) units: UnitArgs,
-    /// Retry.
-    #[command(flatten)]
-    pub(in crate::command) retry: RetryArgs,
+    pub(in crate::command) rules: RuleArgs,
     /// HTTP.
     #[command(flatten)]
     pub(in crate::command) http: HttpArgs,
@@ -79,6 +70,23 @@ pub(in crate::command) struct RunArgs {
     /// Resume.
     #[command(flatten)]
     pub(in crate::command) resume: ResumeArgs,
+}
+
+/// By which rules jobs are done.
+#[derive(Debug, Args)]
+pub(in crate::command) struct RuleArgs {
+    /// The limits.
+    #[command(flatten)]
+    pub(in crate::command) limits: LimitArgs,
+    /// How jobs wait for them.
+    #[command(flatten)]
+    pub(in crate::command) waiting: WaitingArgs,
+    /// What jobs cost of limits on units.
+    #[command(flatten)]
+    pub(in crate::command) units: UnitArgs,
+    /// Retry.
+    #[command(flatten)]
+    pub(in crate::command) retry: RetryArgs,
 }
 
 /// What limits the run.
