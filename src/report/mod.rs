@@ -4,7 +4,6 @@ pub mod against;
 #[cfg(test)]
 mod agree;
 mod bars;
-mod beside;
 pub mod comparison;
 pub mod csv;
 mod fold;

@@ -109,10 +109,12 @@ pub(super) fn slots(count: u64) -> String {
     }
 }
 
-/// A rate per second; `none` where there is none.
+/// `9.93/s`.
+pub(super) fn per_second(rate: f64) -> String {
+    format!("{}/s", three_digits(rate))
+}
+
+/// The same; `none` where there is none.
 pub(super) fn rate(rate: Option<f64>, none: &str) -> String {
-    rate.map_or_else(
-        || none.to_owned(),
-        |rate| format!("{}/s", three_digits(rate)),
-    )
+    rate.map_or_else(|| none.to_owned(), per_second)
 }

@@ -2,14 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::Report;
-use super::against::{Against, Figure};
-use super::fold::beginning;
-use super::page::{Look, Page, Tone};
-use super::proof::verdict;
-use super::said;
+use super::{Against, Figure};
 use crate::metrics::Owner;
 use crate::metrics::noise::Noise;
+use crate::report::fold::beginning;
+use crate::report::page::{Look, Page, Tone};
+use crate::report::proof::verdict;
+use crate::report::{Report, said};
 
 /// Columns of what a figure belongs to, of its name, of a figure and of a ratio; the least of each that can be
 /// read; and of a mark.

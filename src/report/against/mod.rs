@@ -1,16 +1,18 @@
 //! Two runs beside each other: their main figures, what has changed, and whether that is more than chance.
 //! Floor 4: doors.
 
+mod text;
+
 use std::cmp::Reverse;
 use std::time::Duration;
 
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::Report;
-use super::json::{finite, json as figures};
 use crate::metrics::noise::{self, Noise};
 use crate::metrics::{ByVerdict, Owner, Tally};
+use crate::report::json::{finite, json as figures};
+use crate::report::{Report, said};
 use crate::units::{show_span, three_digits};
 
 /// A run and another one that it is set against.
@@ -24,7 +26,7 @@ pub struct Against {
 
 /// What a figure counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+enum Unit {
     Ms,
     PerSecond,
     Percent,
@@ -35,19 +37,19 @@ pub(super) enum Unit {
 
 /// One figure of both.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Figure {
+struct Figure {
     /// What it belongs to.
-    pub(super) group: &'static str,
+    group: &'static str,
     /// For people.
-    pub(super) label: String,
+    label: String,
     /// The place in the JSON report.
-    pub(super) name: String,
-    pub(super) unit: Unit,
+    name: String,
+    unit: Unit,
     /// `None` where nothing tells it.
-    pub(super) run: Option<f64>,
-    pub(super) against: Option<f64>,
+    run: Option<f64>,
+    against: Option<f64>,
     /// `None` for a figure that chance has no part in, or of which it is not known.
-    pub(super) noise: Option<Noise>,
+    noise: Option<Noise>,
 }
 
 /// The percentiles, as the JSON report calls them.
@@ -129,7 +131,7 @@ impl Against {
     }
 
     /// All figures, in the order of the table.
-    pub(super) fn figures(&self) -> Vec<Figure> {
+    fn figures(&self) -> Vec<Figure> {
         let (run, against) = (figures(&self.run), figures(&self.against));
         let places = PLACES.iter().map(|&(group, label, place, unit)| {
             let pointer = format!("/{}", place.replace('.', "/"));
@@ -259,12 +261,12 @@ impl Against {
 }
 
 impl Figure {
-    pub(super) fn difference(&self) -> Option<f64> {
+    fn difference(&self) -> Option<f64> {
         Some(self.run? - self.against?)
     }
 
     /// `None` of nothing.
-    pub(super) fn ratio(&self) -> Option<f64> {
+    fn ratio(&self) -> Option<f64> {
         let against = self.against.filter(|against| *against > 0.0)?;
         Some(self.run? / against)
     }
@@ -281,12 +283,12 @@ impl Unit {
     }
 
     /// A figure that is not below zero.
-    pub(super) fn shown(self, figure: f64) -> String {
+    fn shown(self, figure: f64) -> String {
         match self {
             Self::Ms => {
                 show_span(Duration::try_from_secs_f64(figure / 1e3).unwrap_or(Duration::MAX))
             }
-            Self::PerSecond => format!("{}/s", three_digits(figure)),
+            Self::PerSecond => said::per_second(figure),
             Self::Percent if figure.fract() > 0.0 && figure < 9.95 => format!("{figure:.1} %"),
             Self::Percent | Self::Count => {
                 let unit = if self == Self::Percent { " %" } else { "" };
