@@ -13,7 +13,8 @@ pub(super) enum Clear {
     /// By the code for the rest of the screen: a terminal that became narrower may have broken the line into
     /// several, and these go, too.
     Code,
-    /// By blanks, for who wants no codes.
+    /// By blanks, for who wants no codes. Of a line that was broken every row is made blank, and what comes next stands
+    /// in the last of them: without codes there is no way up.
     Blanks,
 }
 
@@ -111,8 +112,12 @@ impl TermLike for Canvas {
         match inner.clear {
             Clear::Code => inner.pending.push_str("\r\x1b[J"),
             Clear::Blanks => {
-                // Where the terminal became narrower, no more of it is left.
-                let blanks = " ".repeat(inner.drawn.min(inner.width.into()));
+                let columns = usize::from(inner.width) + 1;
+                let blanks = match inner.drawn.div_ceil(columns) {
+                    0 | 1 => " ".repeat(inner.drawn),
+                    rows => vec![" ".repeat(columns); rows].join("\r\n"),
+                };
+                inner.drawn = 0;
                 inner.pending.extend(["\r", &blanks, "\r"]);
             }
         }

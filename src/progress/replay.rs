@@ -46,6 +46,15 @@ impl Terminal {
         own.1 = Screen { columns, rows };
     }
 
+    /// The same of a terminal that breaks its lines anew: the one line that stands there is in several rows then, and the
+    /// cursor where it was in it.
+    fn reflow(&self, columns: u16, rows: u16) {
+        let line = self.rows().join("");
+        self.resize(columns, rows);
+        let parser = &mut self.0.lock().unwrap().0;
+        parser.process(format!("\x1b[2J\x1b[H{line}\x1b[H").as_bytes());
+    }
+
     /// The rows that are not blank; none of them may have been too long for the terminal.
     #[track_caller]
     fn rows(&self) -> Vec<String> {
@@ -140,6 +149,21 @@ fn one_bar_stands_at_every_size(clear: Clear) {
         progress.note(&"a note that is longer than the terminal is wide ".repeat(3));
         let rows = terminal.rows();
         assert_eq!(bars(&rows), expected, "{columns}: {rows:#?}");
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_line_that_a_narrower_terminal_has_broken() {
+    for clear in [Clear::Code, Clear::Blanks] {
+        let terminal = Terminal::of(120, 30);
+        let mut progress = terminal.progress(clear);
+        progress.update(Tick::ZERO.after(Duration::from_secs(1)), &snapshot(60));
+        terminal.reflow(41, 30);
+        progress.note("a\nb\nc");
+        progress.finish();
+        let seen = terminal.0.lock().unwrap().0.screen().contents();
+        let rows: Vec<&str> = seen.split_whitespace().collect();
+        assert_eq!(rows, ["a", "b", "c"], "{clear:?}: {seen}");
     }
 }
 
