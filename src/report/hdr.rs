@@ -82,8 +82,10 @@ fn log(report: &Report) -> String {
     log.add_comment("[Histogram log format version 1.3]")
         .add_comment(&about)
         .with_max_value_divisor(1e6);
-    // Intervals count from the start. Readers that know no base take the start for it.
+    // Intervals count from the start. Readers that know no base take the start for it. It has milliseconds there,
+    // rounded down: nothing was sent before it.
     if let Some(started) = report.facts.started {
+        let started = Duration::new(started.as_secs(), started.subsec_millis() * 1_000_000);
         let started = SystemTime::UNIX_EPOCH + started;
         log.with_start_time(started).with_base_time(started);
     }
