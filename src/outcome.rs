@@ -156,6 +156,8 @@ pub struct Try {
     pub due: Tick,
     /// When slots and limits were granted.
     pub granted: Tick,
+    /// When the connection was ready that was opened for it; `None`: one was open, or the client does not say.
+    pub connected: Option<Tick>,
     /// When it was handed over to be written.
     pub sent: Option<Tick>,
     /// When the first byte of the answer came.
@@ -277,6 +279,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// What opening a connection for the last try took; `None` if one was open, or the client does not say.
+    pub fn connect(&self) -> Option<Duration> {
+        let last = self.tries.last()?;
+        Some(last.connected?.since(last.granted))
+    }
+
     /// First byte written to last byte read, of the last try; `None` if that was not sent.
     pub fn latency(&self) -> Option<Duration> {
         let last = self.tries.last()?;

@@ -826,3 +826,45 @@ fn a_window_shorter_than_the_slack_holds_for_jobs_that_are_not_yet_sent() {
         .count();
     assert_eq!((sends, next > Some(now)), (1, true), "{actions:?}");
 }
+
+#[test]
+fn opening_a_connection_is_a_wait_of_its_own_that_is_no_latency() {
+    let mut engine = Engine::new(rules(Some(1), vec![qps("100/s", 1)]));
+    let at = |millis: u64| Tick(millis * MILLI);
+    let mut actions = Vec::new();
+    let mut granted = |engine: &mut Engine, now| {
+        engine.decide(now, &mut actions);
+        let mut sends = actions.drain(..).filter_map(|action| match action {
+            Action::Send(ticket, ..) => Some(ticket),
+            Action::Read(_) | Action::Record(..) | Action::Stop(_) => None,
+        });
+        sends.next_back().expect("it is granted now")
+    };
+    let line = || Event::Read(Box::new(Ok(job(0, None, 1))), Tick::ZERO);
+    let mut told = Vec::new();
+    engine.tell(at(0), line(), &mut told);
+    let ticket = granted(&mut engine, at(0));
+    let refused = Failure {
+        kind: FailureKind::Connect,
+        reached: Reached::NotSent,
+        message: "refused".to_owned(),
+    };
+    let end = Box::new(Err(refused));
+    engine.tell(at(30), Event::Ended(ticket, at(30), end), &mut told);
+    // The rest before the second try is half a second.
+    let ticket = granted(&mut engine, at(530));
+    engine.tell(at(550), Event::Connected(ticket, at(550)), &mut told);
+    engine.tell(at(550), Event::Sent(ticket, at(550)), &mut told);
+    let end = Box::new(Ok(simulated::reply(StatusCode::OK)));
+    engine.tell(at(650), Event::Ended(ticket, at(650), end), &mut told);
+    let Some(Action::Record(_, outcome)) = told.pop() else {
+        panic!("it is done: {told:?}");
+    };
+    let millis = |span: Duration| span.as_millis();
+    let waits = outcome.waits.iter();
+    let waits: Vec<_> = waits.map(|(name, span)| (&**name, millis(span))).collect();
+    assert_eq!(waits, [("backoff", 500), ("connect", 50)]);
+    assert_eq!(outcome.queue.map(millis), Some(550));
+    assert_eq!(outcome.connect().map(millis), Some(20));
+    assert_eq!(outcome.latency().map(millis), Some(100));
+}

@@ -109,6 +109,19 @@ impl Work {
         self.tries.last_mut().expect(ONE_ANSWER)
     }
 
+    /// The wait for the try that is in flight is over.
+    pub(super) fn waited(&mut self, at: Tick) {
+        let span = at.since(self.waits_since.unwrap_or(at));
+        self.waits.push(self.blocker.unwrap_or(Owner::Slot), span);
+    }
+
+    /// So is the opening of its connection, well or badly, since its grant.
+    pub(super) fn connected(&mut self, at: Tick) {
+        let granted = self.current().granted;
+        self.waited(granted);
+        self.waits.push(Owner::Connect, at.since(granted));
+    }
+
     /// The tries that are over.
     pub(super) fn ended(&self, phase: Phase) -> &[Try] {
         match (phase, self.tries.split_last()) {

@@ -163,6 +163,7 @@ impl Engine {
                 self.asked = 0;
                 self.input = Input::Ended(how);
             }
+            Event::Connected(ticket, at) => self.roll.work(ticket).current().connected = Some(at),
             Event::Sent(ticket, at) => self.sent(ticket, at),
             Event::Answered(ticket, head) => self.answered(ticket, &head),
             Event::Ended(ticket, at, end) => self.ended(ticket, at, *end, actions),
@@ -467,6 +468,7 @@ impl Engine {
         work.tries.push(Try {
             due,
             granted: now,
+            connected: None,
             sent: None,
             first_byte: None,
             done: now,
@@ -490,9 +492,12 @@ impl Engine {
         self.gate.sent(&mut held.holds, at);
         self.lanes.given_back(&held.holds.states);
         let work = held.work.as_mut().expect(HAS_WORK);
-        work.current().sent = Some(at);
-        let span = at.since(work.waits_since.unwrap_or(at));
-        work.waits.push(work.blocker.unwrap_or(Owner::Slot), span);
+        let now_try = work.current();
+        now_try.sent = Some(at);
+        match now_try.connected {
+            None => work.waited(at),
+            Some(_) => work.connected(at),
+        }
     }
 
     fn answered(&mut self, ticket: Ticket, head: &Head) {
@@ -548,10 +553,12 @@ impl Engine {
         now_try.done = at;
         now_try.failure = end.as_ref().err().cloned();
         now_try.units = spent;
-        if paid == Paid::NotSent
-            && let Some(handed_over) = now_try.sent.take()
-        {
-            work.waits.push(Owner::Connect, at.since(handed_over));
+        if paid == Paid::NotSent {
+            match now_try.sent.take() {
+                None => work.connected(at),
+                // It was handed over to a client that does not say when it connects.
+                Some(handed_over) => work.waits.push(Owner::Connect, at.since(handed_over)),
+            }
         }
         let now_try = work.tries.last().expect(HAS_WORK);
         self.metrics.ended(now, now_try, &work.job.keys);

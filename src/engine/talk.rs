@@ -30,6 +30,9 @@ pub enum Event {
     DoneBefore(Status, Tick),
     /// There are no more lines; the problem, if reading broke.
     InputEnded(Result<(), Problem>),
+    /// A connection was opened for a try under its grant, and is ready at this moment. A try that goes out on one that
+    /// was open, or whose client does not say, has none.
+    Connected(Ticket, Tick),
     /// A try was handed over to be written at this moment: sliding windows charge it.
     Sent(Ticket, Tick),
     /// The head of an answer came: pauses count from its moment.

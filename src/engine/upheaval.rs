@@ -39,6 +39,7 @@ struct Flight {
     seq: u64,
     origin: Origin,
     slots: u64,
+    connected: bool,
     sent: bool,
     head: Option<Head>,
     /// Its answer is lost on the way: it ends by this moment, and not before.
@@ -338,6 +339,7 @@ impl World {
                         seq,
                         origin: job.origin.clone(),
                         slots,
+                        connected: false,
                         sent: false,
                         head: None,
                         lost_until: lost.then_some(grant.give_up_at),
@@ -433,6 +435,10 @@ impl World {
             (None, true, _) if lost.is_some() => fail(FailureKind::Timeout, Reached::Sent),
             (None, false, 0) => fail(FailureKind::Dns, Reached::NotSent),
             (None, _, 1) => fail(FailureKind::Connect, Reached::NotSent),
+            (None, false, 2) if !flight.connected => {
+                flight.connected = true;
+                return self.tell(Event::Connected(ticket, at));
+            }
             (None, false, _) => {
                 flight.sent = true;
                 return self.tell(Event::Sent(ticket, at));

@@ -73,6 +73,7 @@ impl Unrecorded {
             due: tick(self.granted_us),
             granted: tick(self.granted_us),
             sent: self.sent_us.map(tick),
+            connected: None,
             first_byte: None,
             done,
             status: status.and_then(Result::ok),

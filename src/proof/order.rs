@@ -166,6 +166,7 @@ mod tests {
             due: Tick(granted),
             granted: Tick(granted),
             sent: (until_sent > 0).then_some(sent),
+            connected: None,
             first_byte: None,
             done: Tick(sent.0 + until_done),
             status: None,

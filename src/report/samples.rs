@@ -364,6 +364,7 @@ impl Run {
             due: sent.before(self.late),
             granted: sent,
             sent: status.map(|_| sent),
+            connected: None,
             first_byte: status.map(|_| end),
             done: end,
             status: status.map(|status| StatusCode::from_u16(status).unwrap()),

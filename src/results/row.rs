@@ -264,6 +264,7 @@ impl Made {
             due: at(self.due_us.map_or(granted, tick)),
             granted: at(granted),
             sent: self.sent_us.map(|us| at(tick(us))),
+            connected: None,
             first_byte: self.first_byte_us.map(|us| at(tick(us))),
             done: at(done),
             status,

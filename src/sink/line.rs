@@ -125,8 +125,7 @@ impl Form {
             None => line.put("wait_ms", ()),
         }
         line.millis("latency_ms", outcome.latency());
-        // Not known with this client.
-        line.millis("connect_ms", None);
+        line.millis("connect_ms", outcome.connect());
         line.millis("since_due_ms", outcome.since_due());
         line.put("tokens", outcome.units.map(|spent| self.tokens(spent)));
         if let Some(job) = job.filter(|_| !self.keys.is_empty()) {
@@ -438,6 +437,7 @@ mod tests {
             due: start,
             granted: Tick(start.0 + 1_999),
             sent: Some(Tick(start.0 + 2_000)),
+            connected: None,
             first_byte: Some(Tick(start.0 + 1_000_000)),
             done: Tick(start.0 + 1_234_567),
             status: Some(StatusCode::from_u16(status).unwrap()),
@@ -458,7 +458,11 @@ mod tests {
                     retry_after: Some(Duration::from_micros(999_001)),
                     ..a_try(Tick::ZERO, 429)
                 },
-                a_try(Tick(5_000_000), 200),
+                Try {
+                    granted: Tick(5_000_000),
+                    connected: Some(Tick(5_002_000)),
+                    ..a_try(Tick(5_000_000), 200)
+                },
             ],
             queue: Some(Duration::from_nanos(27_600_999)),
             waits: waits
@@ -494,12 +498,12 @@ mod tests {
         let expected = concat!(
             r#"{"seq":0,"line":1,"id":"a1","job":"0000000000009f3c","status":"ok","http_status":200,"#,
             r#""attempts":2,"queue_ms":27.6,"wait_ms":{"backoff":1000.0,"qps":27.6,"slot":0.0},"#,
-            r#""latency_ms":1.232,"connect_ms":null,"since_due_ms":6.234,"#,
+            r#""latency_ms":1.232,"connect_ms":0.002,"since_due_ms":6.234,"#,
             r#""tokens":{"reserved":2400,"used":431},"tries":["#,
             r#"{"due_us":1700000000000000,"granted_us":1700000000000001,"sent_us":1700000000000002,"#,
             r#""first_byte_us":1700000000001000,"done_us":1700000000001234,"http_status":429,"#,
             r#""retry_after_ms":1000,"error":null},"#,
-            r#"{"due_us":1700000000005000,"granted_us":1700000000005001,"sent_us":1700000000005002,"#,
+            r#"{"due_us":1700000000005000,"granted_us":1700000000005000,"sent_us":1700000000005002,"#,
             r#""first_byte_us":1700000000006000,"done_us":1700000000006234,"http_status":200,"#,
             r#""retry_after_ms":null,"error":null}],"#,
             r#""url":"http://***@h.test/v1?key=***","#,
@@ -597,6 +601,7 @@ mod tests {
         };
         let failed = Try {
             sent: None,
+            connected: None,
             first_byte: None,
             status: None,
             failure: Some(failure.clone()),

@@ -19,7 +19,7 @@ use crate::limit::Spec;
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::Theory;
 use crate::metrics::{Owner, Setup, Stretch};
-use crate::outcome::{Outcome, Reply};
+use crate::outcome::{Head, Outcome};
 use crate::report::comparison::{Figures, Numbers, Raster};
 use crate::retry::Policy;
 use crate::units::{Tick, nanos};
@@ -169,14 +169,14 @@ impl<'a> Trial<'a> {
                 if self.is_repeated(ticket, head.status) {
                     return;
                 }
-                if self.asked == Asked::Unheard && self.conduct != Conduct::Retries {
-                    head.headers.remove(RETRY_AFTER);
-                }
+                self.unhear(&mut head);
                 Event::Answered(ticket, head)
             }
-            Event::Ended(ticket, at, end) => {
-                let reply: Option<&Reply> = end.as_ref().as_ref().ok();
-                let status = reply.map(|reply| reply.head.status);
+            Event::Ended(ticket, at, mut end) => {
+                let status = end.as_mut().as_mut().ok().map(|reply| {
+                    self.unhear(&mut reply.head);
+                    reply.head.status
+                });
                 let repeated = status.is_some_and(|status| self.is_repeated(ticket, status));
                 if let Some(sent) = self.flights.get(&ticket).and_then(|flight| flight.sent) {
                     self.record.ended(sent, at, status);
@@ -196,6 +196,7 @@ impl<'a> Trial<'a> {
             | Event::Job(..)
             | Event::DoneBefore(..)
             | Event::InputEnded(_)
+            | Event::Connected(..)
             | Event::Recorded(_)
             | Event::SinkLost(_)
             | Event::Cancel(_)) => event,
@@ -203,6 +204,13 @@ impl<'a> Trial<'a> {
         let mut actions = Vec::new();
         self.engine.tell(now, event, &mut actions);
         self.carry_out(now, actions);
+    }
+
+    /// The modelled API says how long to wait, and most clients do not hear it.
+    fn unhear(&self, head: &mut Head) {
+        if self.asked == Asked::Unheard && self.conduct != Conduct::Retries {
+            head.headers.remove(RETRY_AFTER);
+        }
     }
 
     /// The figures, and the means that theory is set beside.

@@ -143,6 +143,7 @@ fn a_million_jobs_make_a_page_far_below_three_megabytes() {
             due: sent,
             granted: sent,
             sent: Some(sent),
+            connected: None,
             first_byte: Some(end),
             done: end,
             status: http::StatusCode::from_u16(200 + u16::try_from(job % 300).unwrap()).ok(),
