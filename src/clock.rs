@@ -3,6 +3,8 @@
 use std::io;
 #[cfg(target_os = "linux")]
 use std::os::fd::OwnedFd;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, SystemTime};
 
 #[cfg(target_os = "linux")]
@@ -38,7 +40,12 @@ impl Clock {
 
     /// The wall clock read at the start plus the time since.
     pub fn wall(&self) -> SystemTime {
-        SystemTime::UNIX_EPOCH + self.epoch + Duration::from_nanos(self.now().0)
+        self.wall_at(self.now())
+    }
+
+    /// The same for another moment.
+    pub fn wall_at(&self, at: Tick) -> SystemTime {
+        SystemTime::UNIX_EPOCH + self.epoch + Duration::from_nanos(at.0)
     }
 
     /// The start, since the Unix epoch.
@@ -69,6 +76,51 @@ impl Clock {
             }
             tokio::time::sleep(left).await;
         }
+    }
+}
+
+/// A moment until which something is waited for, many times one after the other; by tokio's timer.
+///
+/// Measured: a timer that is set for each try costs more than all else that waits. This one is set again when it
+/// rings, and until then only for an earlier moment.
+#[derive(Debug)]
+pub struct Deadline {
+    clock: Clock,
+    sleep: Pin<Box<tokio::time::Sleep>>,
+    /// It rings no later.
+    set: Tick,
+}
+
+impl Deadline {
+    /// To be called within a tokio runtime.
+    pub fn new(clock: Clock, at: Tick) -> Self {
+        let sleep = tokio::time::sleep(at.since(clock.now()));
+        Self {
+            clock,
+            sleep: Box::pin(sleep),
+            set: at,
+        }
+    }
+
+    /// Ready at `at` or later, never earlier.
+    pub fn poll_until(&mut self, at: Tick, cx: &mut Context<'_>) -> Poll<()> {
+        if at < self.set {
+            self.set(at, self.clock.now());
+        }
+        loop {
+            ready!(self.sleep.as_mut().poll(cx));
+            let now = self.clock.now();
+            if now >= at {
+                return Poll::Ready(());
+            }
+            self.set(at, now);
+        }
+    }
+
+    fn set(&mut self, at: Tick, now: Tick) {
+        self.set = at;
+        let moment = tokio::time::Instant::now() + at.since(now);
+        self.sleep.as_mut().reset(moment);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The client against a server that plays a script, byte for byte.
+//! The client against a server that plays a script, byte for byte: the same of every transport.
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps nothing fails here")]
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
-use shaper::client::{Client, ClientSpec, Via};
+use shaper::client::{Client, ClientSpec, Transport, Via};
 use shaper::clock::Clock;
 use shaper::engine::{Event, Grant, Ticket};
 use shaper::job::{Job, Origin, Place, Target};
@@ -20,6 +20,9 @@ use shaper::units::Tick;
 use shaper::usage::UsageRule;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use url::Url;
+
+/// What carries requests; [`Transport::Auto`] is one of them.
+const TRANSPORTS: [Transport; 2] = [Transport::Direct, Transport::Reqwest];
 
 /// What the server does when it has answered.
 #[derive(Clone, Copy)]
@@ -74,24 +77,45 @@ fn job(method: Method, url: &str) -> Job {
         file: "-".into(),
         line: 1,
     };
+    let origin = url.origin().ascii_serialization();
     let target = Target {
         written: url.as_str().into(),
         url,
     };
     Job {
         method,
-        ..Job::get(place, target, Origin("http://127.0.0.1".into()))
+        ..Job::get(place, target, Origin(origin.into()))
     }
 }
 
 /// What the client told of one try.
 struct Told {
+    connected: Option<Tick>,
     sent: Option<Tick>,
+    /// An answer that comes in one piece is told by its end alone.
     head: Option<Head>,
     end: Result<Reply, Failure>,
 }
 
 impl Told {
+    /// Each moment is after the one before it, and a failure says how far the try has come.
+    fn is_in_order(&self, ended: Tick) {
+        let head = self.head.as_ref().map(|head| head.at);
+        let moments = [self.connected, self.sent, head, Some(ended)];
+        let moments: Vec<Tick> = moments.into_iter().flatten().collect();
+        assert!(moments.is_sorted(), "{moments:?}");
+        if let Err(failure) = &self.end {
+            let reached = match (self.sent, &self.head) {
+                (None, _) => Reached::NotSent,
+                // The library is told to have sent before it connects.
+                (Some(_), None) if failure.reached == Reached::NotSent => Reached::NotSent,
+                (Some(_), None) => Reached::Sent,
+                (Some(_), Some(_)) => Reached::Answered,
+            };
+            assert_eq!(failure.reached, reached, "{failure:?}");
+        }
+    }
+
     fn failure(self) -> Failure {
         self.end.expect_err("a failure was expected")
     }
@@ -112,36 +136,53 @@ async fn send(client: &Client, job: &Job, timeout: Duration) -> Told {
         give_up_at: Tick::ZERO.after(timeout),
     };
     client.start(ticket, job, grant, clock, tell);
-    let (mut sent, mut head, mut end) = (None, None, None);
+    let (mut connected, mut sent, mut head, mut end) = (None, None, None, None);
     while let Some(event) = told.recv().await {
+        assert!(end.is_none(), "told after the end: {event:?}");
         match event {
-            Event::Sent(of, at) if of == ticket && end.is_none() => sent = Some(at),
-            Event::Answered(of, answered) if of == ticket && end.is_none() => {
-                head = Some(*answered);
+            Event::Connected(of, at) if of == ticket && sent.is_none() => {
+                assert!(connected.replace(at).is_none(), "connected twice");
             }
-            Event::Ended(of, _, ended) if of == ticket && end.is_none() => end = Some(*ended),
+            Event::Sent(of, at) if of == ticket && head.is_none() => {
+                assert!(sent.replace(at).is_none(), "sent twice");
+            }
+            Event::Answered(of, answered) if of == ticket => {
+                assert!(head.replace(*answered).is_none(), "answered twice");
+            }
+            Event::Ended(of, at, ended) if of == ticket => end = Some((at, *ended)),
             other => panic!("not expected: {other:?}"),
         }
     }
-    let end = end.expect("no end was told");
-    Told { sent, head, end }
+    let (ended, end) = end.expect("no end was told");
+    let whole = end.as_ref().ok().map(|reply| reply.head.clone());
+    let told = Told {
+        connected,
+        sent,
+        head: head.or(whole),
+        end,
+    };
+    told.is_in_order(ended);
+    told
 }
 
-fn client(address: SocketAddr) -> Client {
-    let via = Via::Mock(address);
-    Client::new(ClientSpec {
-        via,
+fn spec(transport: Transport, address: SocketAddr) -> ClientSpec {
+    ClientSpec {
+        transport,
+        via: Via::Mock(address),
         ..ClientSpec::default()
-    })
-    .unwrap()
+    }
+}
+
+fn client(transport: Transport, address: SocketAddr) -> Client {
+    Client::new(spec(transport, address)).unwrap()
 }
 
 const LONG: Duration = Duration::from_secs(60);
 
-async fn get(answer: &'static [&'static str], then: Then) -> Told {
+async fn get(transport: Transport, answer: &'static [&'static str], then: Then) -> Told {
     let (address, _requests) = serve(answer, then);
     send(
-        &client(address),
+        &client(transport, address),
         &job(Method::GET, "http://h.test/a?k=canary"),
         LONG,
     )
@@ -149,62 +190,68 @@ async fn get(answer: &'static [&'static str], then: Then) -> Told {
 }
 
 /// The request as the server saw it, in lower case.
-async fn seen(job: &Job) -> String {
+async fn seen(transport: Transport, job: &Job) -> String {
     let (address, requests) = serve(&["HTTP/1.1 204 No Content\r\n\r\n"], Then::Stay);
-    let told = send(&client(address), job, LONG).await;
+    let told = send(&client(transport, address), job, LONG).await;
     assert!(told.end.is_ok(), "{:?}", told.end);
     String::from_utf8_lossy(&requests.recv().unwrap()).to_ascii_lowercase()
 }
 
 #[tokio::test]
 async fn an_answer_is_told_from_send_to_last_byte() {
-    let told = get(
-        &["HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx-a: 1\r\nx-a: 2\r\n\r\nhi"],
-        Then::Stay,
-    )
-    .await;
-    let head = told.head.clone().unwrap();
-    assert!(told.sent.unwrap() <= head.at);
-    assert_eq!(head.status, 200);
-    assert_eq!(head.headers.get_all("x-a").iter().count(), 2);
-    assert_eq!(told.body(), "hi");
+    for transport in TRANSPORTS {
+        let told = get(
+            transport,
+            &["HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx-a: 1\r\nx-a: 2\r\n\r\nhi"],
+            Then::Stay,
+        )
+        .await;
+        let head = told.head.clone().unwrap();
+        assert!(told.sent.unwrap() <= head.at);
+        assert_eq!(head.status, 200);
+        assert_eq!(head.headers.get_all("x-a").iter().count(), 2);
+        assert_eq!(told.body(), "hi");
+    }
 }
 
 #[tokio::test]
 async fn a_success_says_what_was_used_and_nothing_else_does() {
-    const SUCCESS: &str =
-        "HTTP/1.1 201 Created\r\ncontent-length: 28\r\n\r\n{\"usage\":{\"total_tokens\":5}}";
-    const FAILURE: &str =
-        "HTTP/1.1 500 Oh\r\ncontent-length: 28\r\n\r\n{\"usage\":{\"total_tokens\":5}}";
-    let at = UsageRule::At("/usage/total_tokens".parse().unwrap());
-    let five = Some(Usage::of(5));
-    for (answer, usage, used) in [
-        (&[SUCCESS], UsageRule::Found, five),
-        (&[SUCCESS], at, five),
-        (&[SUCCESS], UsageRule::Ignored, None),
-        (&[FAILURE], UsageRule::Found, None),
-    ] {
-        let (address, _requests) = serve(answer, Then::Stay);
-        let client = Client::new(ClientSpec {
-            usage: usage.clone(),
-            via: Via::Mock(address),
-            ..ClientSpec::default()
-        });
-        let told = send(&client.unwrap(), &job(Method::GET, "http://h.test/"), LONG).await;
-        assert_eq!(told.end.unwrap().used, used, "{usage:?} of {answer:?}");
+    for transport in TRANSPORTS {
+        const SUCCESS: &str =
+            "HTTP/1.1 201 Created\r\ncontent-length: 28\r\n\r\n{\"usage\":{\"total_tokens\":5}}";
+        const FAILURE: &str =
+            "HTTP/1.1 500 Oh\r\ncontent-length: 28\r\n\r\n{\"usage\":{\"total_tokens\":5}}";
+        let at = UsageRule::At("/usage/total_tokens".parse().unwrap());
+        let five = Some(Usage::of(5));
+        for (answer, usage, used) in [
+            (&[SUCCESS], UsageRule::Found, five),
+            (&[SUCCESS], at, five),
+            (&[SUCCESS], UsageRule::Ignored, None),
+            (&[FAILURE], UsageRule::Found, None),
+        ] {
+            let (address, _requests) = serve(answer, Then::Stay);
+            let client = Client::new(ClientSpec {
+                usage: usage.clone(),
+                ..spec(transport, address)
+            });
+            let told = send(&client.unwrap(), &job(Method::GET, "http://h.test/"), LONG).await;
+            assert_eq!(told.end.unwrap().used, used, "{usage:?} of {answer:?}");
+        }
     }
 }
 
 #[tokio::test]
 async fn a_connection_is_used_again() {
-    const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
-    let (address, requests) = serve(&[OK, OK, OK], Then::Stay);
-    let client = client(address);
-    for _ in 0..3 {
-        let told = send(&client, &job(Method::GET, "http://h.test/"), LONG).await;
-        assert_eq!(told.body(), "hi");
+    for transport in TRANSPORTS {
+        const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
+        let (address, requests) = serve(&[OK, OK, OK], Then::Stay);
+        let client = client(transport, address);
+        for _ in 0..3 {
+            let told = send(&client, &job(Method::GET, "http://h.test/"), LONG).await;
+            assert_eq!(told.body(), "hi");
+        }
+        assert_eq!(requests.iter().take(3).count(), 3);
     }
-    assert_eq!(requests.iter().take(3).count(), 3);
 }
 
 /// Connections of a server: all so far, and those that are open.
@@ -241,264 +288,312 @@ async fn serve_everywhere() -> (u16, Arc<Connections>) {
 
 #[tokio::test]
 async fn of_thousands_of_hosts_those_asked_last_keep_their_connections() {
-    const KEPT: usize = 1024;
-    let (port, connections) = serve_everywhere().await;
-    let client = Client::new(ClientSpec::default()).unwrap();
-    let ask = async |host: u16| {
-        let [high, low] = host.to_be_bytes();
-        let origin = format!("http://127.1.{high}.{low}:{port}");
-        let job = Job {
-            origin: Origin(origin.as_str().into()),
-            ..job(Method::GET, &origin)
+    for transport in TRANSPORTS {
+        const KEPT: usize = 1024;
+        let (port, connections) = serve_everywhere().await;
+        let client = Client::new(ClientSpec {
+            transport,
+            ..ClientSpec::default()
+        })
+        .unwrap();
+        let ask = async |host: u16| {
+            let [high, low] = host.to_be_bytes();
+            let origin = format!("http://127.1.{high}.{low}:{port}");
+            let job = Job {
+                origin: Origin(origin.as_str().into()),
+                ..job(Method::GET, &origin)
+            };
+            let told = send(&client, &job, LONG).await;
+            assert!(told.end.is_ok(), "{origin}: {:?}", told.end);
         };
-        let told = send(&client, &job, LONG).await;
-        assert!(told.end.is_ok(), "{origin}: {:?}", told.end);
-    };
-    for host in 0..3_000 {
-        ask(host).await;
-        let open = connections.open.load(Ordering::Relaxed);
-        // What was just let go of, the server hears of a little later.
-        assert!(open <= KEPT + 100, "{open} are open after {host} hosts");
+        for host in 0..3_000 {
+            ask(host).await;
+            let open = connections.open.load(Ordering::Relaxed);
+            // What was just let go of, the server hears of a little later.
+            assert!(open <= KEPT + 100, "{open} are open after {host} hosts");
+        }
+        for host in 2_900..3_000 {
+            ask(host).await;
+        }
+        assert_eq!(connections.all.load(Ordering::Relaxed), 3_000);
+        ask(0).await;
+        assert_eq!(connections.all.load(Ordering::Relaxed), 3_001);
     }
-    for host in 2_900..3_000 {
-        ask(host).await;
-    }
-    assert_eq!(connections.all.load(Ordering::Relaxed), 3_000);
-    ask(0).await;
-    assert_eq!(connections.all.load(Ordering::Relaxed), 3_001);
 }
 
 #[tokio::test]
 async fn a_redirect_is_an_answer() {
-    let told = get(
-        &["HTTP/1.1 302 Found\r\nlocation: /b\r\ncontent-length: 0\r\n\r\n"],
-        Then::Stay,
-    )
-    .await;
-    assert_eq!(told.end.unwrap().head.status, 302);
+    for transport in TRANSPORTS {
+        let told = get(
+            transport,
+            &["HTTP/1.1 302 Found\r\nlocation: /b\r\ncontent-length: 0\r\n\r\n"],
+            Then::Stay,
+        )
+        .await;
+        assert_eq!(told.end.unwrap().head.status, 302);
+    }
 }
 
 #[tokio::test]
 async fn a_body_without_a_length_ends_with_the_connection() {
-    let told = get(&["HTTP/1.1 200 OK\r\n\r\nhi"], Then::Close).await;
-    assert_eq!(told.body(), "hi");
+    for transport in TRANSPORTS {
+        let told = get(transport, &["HTTP/1.1 200 OK\r\n\r\nhi"], Then::Close).await;
+        assert_eq!(told.body(), "hi");
+    }
 }
 
 #[tokio::test]
 async fn chunks_with_extensions_and_trailers_are_one_body() {
-    const CHUNKS: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
-        1;a=b\r\nh\r\n1\r\ni\r\n0\r\nx-sum: abc\r\n\r\n";
-    assert_eq!(get(&[CHUNKS], Then::Stay).await.body(), "hi");
+    for transport in TRANSPORTS {
+        const CHUNKS: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
+            1;a=b\r\nh\r\n1\r\ni\r\n0\r\nx-sum: abc\r\n\r\n";
+        assert_eq!(get(transport, &[CHUNKS], Then::Stay).await.body(), "hi");
+    }
 }
 
 #[tokio::test]
 async fn a_refused_connection_was_never_sent() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
-    let job = job(Method::GET, "http://u:canary@h.test/?k=canary");
-    let failure = send(&client(address), &job, LONG).await.failure();
-    assert_eq!(failure.kind, FailureKind::Connect);
-    assert_eq!(failure.reached, Reached::NotSent);
-    assert!(
-        failure.message.contains(&address.to_string()),
-        "{failure:?}"
-    );
-    assert!(failure.message.contains("refused"), "{failure:?}");
-    assert!(!failure.message.contains("canary"), "{failure:?}");
-}
-
-#[tokio::test]
-async fn a_connection_that_breaks_before_the_answer_is_a_reset() {
-    for answer in [&[""], &["HTTP/1.1 2"], &["220 mail ready\r\n\r\n"]] {
-        let failure = get(answer, Then::Close).await.failure();
-        assert_eq!(failure.kind, FailureKind::Reset, "{answer:?}");
-        assert_eq!(failure.reached, Reached::Sent, "{answer:?}");
+    for transport in TRANSPORTS {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        drop(listener);
+        let job = job(Method::GET, "http://u:canary@h.test/?k=canary");
+        let failure = send(&client(transport, address), &job, LONG)
+            .await
+            .failure();
+        assert_eq!(failure.kind, FailureKind::Connect);
+        assert_eq!(failure.reached, Reached::NotSent);
+        assert!(
+            failure.message.contains(&address.to_string()),
+            "{failure:?}"
+        );
+        assert!(failure.message.contains("refused"), "{failure:?}");
         assert!(!failure.message.contains("canary"), "{failure:?}");
     }
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_incomplete() {
-    const CHUNK: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n";
-    let told = get(
-        &["HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n0123456789"],
-        Then::Close,
-    )
-    .await;
-    assert!(told.head.is_some());
-    let failure = told.failure();
-    assert_eq!(failure.kind, FailureKind::IncompleteBody);
-    assert_eq!(failure.reached, Reached::Answered);
-    assert!(failure.message.contains("10 of 100 bytes"), "{failure:?}");
+async fn a_connection_that_breaks_before_the_answer_is_a_reset() {
+    for transport in TRANSPORTS {
+        for answer in [&[""], &["HTTP/1.1 2"], &["220 mail ready\r\n\r\n"]] {
+            let failure = get(transport, answer, Then::Close).await.failure();
+            assert_eq!(failure.kind, FailureKind::Reset, "{answer:?}");
+            assert_eq!(failure.reached, Reached::Sent, "{answer:?}");
+            assert!(!failure.message.contains("canary"), "{failure:?}");
+        }
+    }
+}
 
-    let failure = get(&[CHUNK], Then::Close).await.failure();
-    assert_eq!(failure.kind, FailureKind::IncompleteBody);
-    assert!(failure.message.contains("after 2 bytes"), "{failure:?}");
+#[tokio::test]
+async fn a_body_that_breaks_off_is_incomplete() {
+    for transport in TRANSPORTS {
+        const CHUNK: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n";
+        let told = get(
+            transport,
+            &["HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n0123456789"],
+            Then::Close,
+        )
+        .await;
+        assert!(told.head.is_some());
+        let failure = told.failure();
+        assert_eq!(failure.kind, FailureKind::IncompleteBody);
+        assert_eq!(failure.reached, Reached::Answered);
+        assert!(failure.message.contains("10 of 100 bytes"), "{failure:?}");
+
+        let failure = get(transport, &[CHUNK], Then::Close).await.failure();
+        assert_eq!(failure.kind, FailureKind::IncompleteBody);
+        assert!(failure.message.contains("after 2 bytes"), "{failure:?}");
+    }
 }
 
 #[tokio::test]
 async fn a_body_longer_than_is_kept_is_not_read_on() {
-    const ANNOUNCED: &str = "HTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\n0123";
-    const OPEN: &str = "HTTP/1.1 200 OK\r\n\r\n01234567890";
-    for answer in [&[ANNOUNCED], &[OPEN]] {
-        let (address, _requests) = serve(answer, Then::Stay);
-        let client = Client::new(ClientSpec {
-            max_body: 10,
-            via: Via::Mock(address),
-            ..ClientSpec::default()
-        });
-        let job = job(Method::GET, "http://h.test/");
-        let failure = send(&client.unwrap(), &job, LONG).await.failure();
-        assert_eq!(failure.kind, FailureKind::BodyTooLarge, "{answer:?}");
-        assert_eq!(failure.reached, Reached::Answered);
-        assert!(failure.message.contains("10 bytes"), "{failure:?}");
+    for transport in TRANSPORTS {
+        const ANNOUNCED: &str = "HTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\n0123";
+        const OPEN: &str = "HTTP/1.1 200 OK\r\n\r\n01234567890";
+        for answer in [&[ANNOUNCED], &[OPEN]] {
+            let (address, _requests) = serve(answer, Then::Stay);
+            let client = Client::new(ClientSpec {
+                max_body: 10,
+                ..spec(transport, address)
+            });
+            let job = job(Method::GET, "http://h.test/");
+            let failure = send(&client.unwrap(), &job, LONG).await.failure();
+            assert_eq!(failure.kind, FailureKind::BodyTooLarge, "{answer:?}");
+            assert_eq!(failure.reached, Reached::Answered);
+            assert!(failure.message.contains("10 bytes"), "{failure:?}");
+        }
     }
 }
 
 #[tokio::test]
 async fn a_slow_answer_times_out_and_the_phase_is_named() {
-    for (answer, phase, reached) in [
-        (&[""], "(phase: connect or headers)", Reached::Sent),
-        (
-            &["HTTP/1.1 200 OK\r\n\r\nhi"],
-            "(phase: body)",
-            Reached::Answered,
-        ),
-    ] {
-        let (address, _requests) = serve(answer, Then::Stay);
-        let job = job(Method::GET, "http://h.test/");
-        let failure = send(&client(address), &job, Duration::from_millis(300))
+    for transport in TRANSPORTS {
+        for (answer, phase, reached) in [
+            (&[""], "headers)", Reached::Sent),
+            (
+                &["HTTP/1.1 200 OK\r\n\r\nhi"],
+                "(phase: body)",
+                Reached::Answered,
+            ),
+        ] {
+            let (address, _requests) = serve(answer, Then::Stay);
+            let job = job(Method::GET, "http://h.test/");
+            let failure = send(
+                &client(transport, address),
+                &job,
+                Duration::from_millis(300),
+            )
             .await
             .failure();
-        assert_eq!(failure.kind, FailureKind::Timeout);
-        assert_eq!(failure.reached, reached);
-        assert!(failure.message.contains(phase), "{failure:?}");
-        assert!(
-            failure.message.contains("slower than 300 ms"),
-            "{failure:?}"
-        );
+            assert_eq!(failure.kind, FailureKind::Timeout);
+            assert_eq!(failure.reached, reached);
+            assert!(failure.message.contains(phase), "{failure:?}");
+            assert!(
+                failure.message.contains("slower than 300 ms"),
+                "{failure:?}"
+            );
+        }
     }
 }
 
 #[tokio::test]
 async fn a_gap_between_bytes_times_out() {
-    for answer in [&[""], &["HTTP/1.1 200 OK\r\n\r\nhi"]] {
-        let (address, _requests) = serve(answer, Then::Stay);
-        let client = Client::new(ClientSpec {
-            read_timeout: Some(Duration::from_millis(200)),
-            via: Via::Mock(address),
-            ..ClientSpec::default()
-        });
-        let job = job(Method::GET, "http://h.test/");
-        let failure = send(&client.unwrap(), &job, LONG).await.failure();
-        assert_eq!(failure.kind, FailureKind::Timeout);
-        assert!(
-            failure.message.contains("nothing came for 200 ms"),
-            "{failure:?}"
-        );
+    for transport in TRANSPORTS {
+        for answer in [&[""], &["HTTP/1.1 200 OK\r\n\r\nhi"]] {
+            let (address, _requests) = serve(answer, Then::Stay);
+            let client = Client::new(ClientSpec {
+                read_timeout: Some(Duration::from_millis(200)),
+                ..spec(transport, address)
+            });
+            let job = job(Method::GET, "http://h.test/");
+            let failure = send(&client.unwrap(), &job, LONG).await.failure();
+            assert_eq!(failure.kind, FailureKind::Timeout);
+            assert!(
+                failure.message.contains("nothing came for 200 ms"),
+                "{failure:?}"
+            );
+        }
     }
 }
 
 #[tokio::test]
 async fn only_a_request_with_a_body_or_a_use_for_one_has_a_length() {
-    let with = |method, body: &'static str| Job {
-        body: Some(Bytes::from_static(body.as_bytes())),
-        ..job(method, "http://h.test/")
-    };
-    for (job, length) in [
-        (with(Method::GET, r#"{"q":1}"#), Some("7")),
-        (job(Method::GET, "http://h.test/"), None),
-        (with(Method::GET, ""), None),
-        (with(Method::DELETE, "x"), Some("1")),
-        (job(Method::DELETE, "http://h.test/"), None),
-        (job(Method::POST, "http://h.test/"), Some("0")),
-        (with(Method::PUT, ""), Some("0")),
-    ] {
-        let request = seen(&job).await;
-        assert!(!request.contains("transfer-encoding"), "{request}");
-        match length {
-            Some(length) => {
-                let line = format!("content-length: {length}\r\n");
-                assert_eq!(request.matches(&line).count(), 1, "{request}");
+    for transport in TRANSPORTS {
+        let with = |method, body: &'static str| Job {
+            body: Some(Bytes::from_static(body.as_bytes())),
+            ..job(method, "http://h.test/")
+        };
+        for (job, length) in [
+            (with(Method::GET, r#"{"q":1}"#), Some("7")),
+            (job(Method::GET, "http://h.test/"), None),
+            (with(Method::GET, ""), None),
+            (with(Method::DELETE, "x"), Some("1")),
+            (job(Method::DELETE, "http://h.test/"), None),
+            (job(Method::POST, "http://h.test/"), Some("0")),
+            (with(Method::PUT, ""), Some("0")),
+        ] {
+            let request = seen(transport, &job).await;
+            assert!(!request.contains("transfer-encoding"), "{request}");
+            match length {
+                Some(length) => {
+                    let line = format!("content-length: {length}\r\n");
+                    assert_eq!(request.matches(&line).count(), 1, "{request}");
+                }
+                None => assert!(!request.contains("content-length"), "{request}"),
             }
-            None => assert!(!request.contains("content-length"), "{request}"),
+            assert!(
+                request.as_bytes().ends_with(&job.body.unwrap_or_default()),
+                "{request}"
+            );
         }
-        assert!(
-            request.as_bytes().ends_with(&job.body.unwrap_or_default()),
-            "{request}"
-        );
     }
 }
 
 #[tokio::test]
 async fn headers_go_out_as_they_are_and_win_over_those_of_the_client() {
-    let mut job = job(Method::POST, "http://u:p@h.test/");
-    let mut add = |name: &'static str, value: &[u8]| {
-        let value = HeaderValue::from_bytes(value).unwrap();
-        job.headers.0.push((HeaderName::from_static(name), value));
-    };
-    add("x-name", "Zoë".as_bytes());
-    add("x-two", b"1");
-    add("x-two", b"2");
-    add("user-agent", "Версия/1".as_bytes());
-    add("content-length", b"99");
-    let request = seen(&job).await;
-    assert!(request.contains("x-name: zoë\r\n"), "{request}");
-    assert!(request.contains("x-two: 1\r\nx-two: 2\r\n"), "{request}");
-    assert!(request.contains("content-length: 0\r\n"), "{request}");
-    assert_eq!(request.matches("user-agent").count(), 1, "{request}");
-    assert!(
-        request.contains("authorization: basic dtpw\r\n"),
-        "{request}"
-    );
-    assert!(request.starts_with("post / http/1.1\r\n"), "{request}");
+    for transport in TRANSPORTS {
+        let mut job = job(Method::POST, "http://u:p@h.test/");
+        let mut add = |name: &'static str, value: &[u8]| {
+            let value = HeaderValue::from_bytes(value).unwrap();
+            job.headers.0.push((HeaderName::from_static(name), value));
+        };
+        add("x-name", "Zoë".as_bytes());
+        add("x-two", b"1");
+        add("x-two", b"2");
+        add("user-agent", "Версия/1".as_bytes());
+        add("content-length", b"99");
+        let request = seen(transport, &job).await;
+        assert!(request.contains("x-name: zoë\r\n"), "{request}");
+        assert!(request.contains("x-two: 1\r\nx-two: 2\r\n"), "{request}");
+        assert!(request.contains("content-length: 0\r\n"), "{request}");
+        assert_eq!(request.matches("user-agent").count(), 1, "{request}");
+        assert!(
+            request.contains("authorization: basic dtpw\r\n"),
+            "{request}"
+        );
+        assert!(request.starts_with("post / http/1.1\r\n"), "{request}");
+    }
 }
 
 #[tokio::test]
 async fn a_url_goes_out_as_the_whatwg_rules_write_it() {
-    for (written, target) in [
-        ("http://h.test/a b?q=x y#part", "/a%20b?q=x%20y"),
-        ("http://h.test/p|q?x=[1]&y={z}", "/p|q?x=[1]&y={z}"),
-        ("http://h.test/%zz?a=%", "/%zz?a=%"),
-        ("http://h.test/%2fok", "/%2fok"),
-        ("https://h.test", "/"),
-    ] {
-        let request = seen(&job(Method::GET, written)).await;
-        let line = request.lines().next().unwrap();
-        assert_eq!(line, format!("get {target} http/1.1"), "{written}");
+    for transport in TRANSPORTS {
+        for (written, target) in [
+            ("http://h.test/a b?q=x y#part", "/a%20b?q=x%20y"),
+            ("http://h.test/p|q?x=[1]&y={z}", "/p|q?x=[1]&y={z}"),
+            ("http://h.test/%zz?a=%", "/%zz?a=%"),
+            ("http://h.test/%2fok", "/%2fok"),
+            ("https://h.test", "/"),
+        ] {
+            let request = seen(transport, &job(Method::GET, written)).await;
+            let line = request.lines().next().unwrap();
+            assert_eq!(line, format!("get {target} http/1.1"), "{written}");
+        }
     }
 }
 
 #[tokio::test]
 async fn a_name_without_an_address_is_told_with_its_host() {
-    let client = Client::new(ClientSpec::default()).unwrap();
-    let job = job(Method::GET, "http://nope.invalid/?k=canary");
-    let failure = send(&client, &job, LONG).await.failure();
-    assert_eq!(failure.kind, FailureKind::Dns, "{failure:?}");
-    assert_eq!(failure.reached, Reached::NotSent);
-    assert!(failure.message.contains("nope.invalid"), "{failure:?}");
-    assert!(!failure.message.contains("canary"), "{failure:?}");
+    for transport in TRANSPORTS {
+        let client = Client::new(ClientSpec {
+            transport,
+            ..ClientSpec::default()
+        })
+        .unwrap();
+        let job = job(Method::GET, "http://nope.invalid/?k=canary");
+        let failure = send(&client, &job, LONG).await.failure();
+        assert_eq!(failure.kind, FailureKind::Dns, "{failure:?}");
+        assert_eq!(failure.reached, Reached::NotSent);
+        assert!(failure.message.contains("nope.invalid"), "{failure:?}");
+        assert!(!failure.message.contains("canary"), "{failure:?}");
+    }
 }
 
 #[tokio::test]
 async fn a_server_without_tls_is_told_in_clear_words() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        stream
-            .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-            .unwrap();
-        let _ = stream.read_to_end(&mut Vec::new());
-    });
-    let client = Client::new(ClientSpec::default()).unwrap();
-    let job = job(Method::GET, &format!("https://{address}/?k=canary"));
-    let failure = send(&client, &job, LONG).await.failure();
-    assert_eq!(failure.kind, FailureKind::Tls, "{failure:?}");
-    assert_eq!(failure.reached, Reached::NotSent);
-    assert!(
-        failure.message.contains("InvalidContentType"),
-        "{failure:?}"
-    );
+    for transport in TRANSPORTS {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream
+                .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                .unwrap();
+            let _ = stream.read_to_end(&mut Vec::new());
+        });
+        let client = Client::new(ClientSpec {
+            transport,
+            ..ClientSpec::default()
+        })
+        .unwrap();
+        let job = job(Method::GET, &format!("https://{address}/?k=canary"));
+        let failure = send(&client, &job, LONG).await.failure();
+        assert_eq!(failure.kind, FailureKind::Tls, "{failure:?}");
+        assert_eq!(failure.reached, Reached::NotSent);
+        assert!(
+            failure.message.contains("InvalidContentType"),
+            "{failure:?}"
+        );
+    }
 }

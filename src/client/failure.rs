@@ -1,4 +1,4 @@
-//! What an error of the HTTP library means. Floor 4: doors.
+//! What an error on the way to an answer means, whatever carries it. Floor 4: doors.
 
 use std::error::Error;
 use std::io;
@@ -14,39 +14,45 @@ const PASSING: [&str; 2] = ["Temporary failure", "Try again"];
 /// How the message of a connect ends that found no file to open (EMFILE, ENFILE): that is no word on the server.
 pub const OUT_OF_FILES: &str = "this process or system has too many open files";
 
-/// Why no head came. Messages name host and cause, never the URL: that may hold credentials.
-pub(super) fn without_answer(why: reqwest::Error, host: &str) -> Failure {
-    let why = why.without_url();
-    let cause = if is_out_of_files(&why) {
+/// What was being done when it failed. Messages name host and cause, never the URL: that may hold credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// Finding the address.
+    LookUp,
+    /// Connecting, or making the connection secure.
+    Connect,
+    /// Waiting for a head.
+    Ask,
+}
+
+/// What it means that this failed.
+pub(super) fn failed(doing: Doing, why: &(dyn Error + 'static), host: &str) -> Failure {
+    let cause = if is_out_of_files(why) {
         OUT_OF_FILES.to_owned()
     } else {
-        cause(&why)
+        cause(why)
     };
-    let (kind, reached, message) = if why.is_dns() {
-        // A resolver that is away for a moment is no word on the name: it is tried again like a connect.
-        let passing = cause == OUT_OF_FILES || PASSING.iter().any(|text| cause.contains(text));
-        let kind = if passing {
-            FailureKind::Connect
-        } else {
-            FailureKind::Dns
-        };
-        let message = format!("no address for {host}: {cause}");
-        (kind, Reached::NotSent, message)
-    } else if why.is_connect() && find_tls(&why).is_some() {
-        let message = format!("no secure connection to {host}: {cause}");
-        (FailureKind::Tls, Reached::NotSent, message)
-    } else if why.is_connect() && why.is_timeout() {
-        let message = format!("no connection to {host} in time (phase: connect)");
-        (FailureKind::Timeout, Reached::NotSent, message)
-    } else if why.is_connect() {
-        let message = format!("no connection to {host}: {cause}");
-        (FailureKind::Connect, Reached::NotSent, message)
-    } else if why.is_builder() {
-        let message = format!("{host}: {cause}");
-        (FailureKind::Invalid, Reached::NotSent, message)
-    } else {
-        let message = format!("no answer from {host}: {cause}");
-        (FailureKind::Reset, Reached::Sent, message)
+    let (kind, reached, message) = match doing {
+        Doing::LookUp => {
+            // A resolver that is away for a moment is no word on the name: it is tried again like a connect.
+            let passing = cause == OUT_OF_FILES || PASSING.iter().any(|text| cause.contains(text));
+            let kind = if passing {
+                FailureKind::Connect
+            } else {
+                FailureKind::Dns
+            };
+            let message = format!("no address for {host}: {cause}");
+            (kind, Reached::NotSent, message)
+        }
+        Doing::Connect if find_tls(why).is_some() => {
+            let message = format!("no secure connection to {host}: {cause}");
+            (FailureKind::Tls, Reached::NotSent, message)
+        }
+        Doing::Connect => {
+            let message = format!("no connection to {host}: {cause}");
+            (FailureKind::Connect, Reached::NotSent, message)
+        }
+        Doing::Ask => return no_answer(&cause, host),
     };
     Failure {
         kind,
@@ -55,9 +61,26 @@ pub(super) fn without_answer(why: reqwest::Error, host: &str) -> Failure {
     }
 }
 
+/// A connection without an answer.
+pub(super) fn no_answer(cause: &str, host: &str) -> Failure {
+    Failure {
+        kind: FailureKind::Reset,
+        reached: Reached::Sent,
+        message: format!("no answer from {host}: {cause}"),
+    }
+}
+
+/// No connection within the time for it.
+pub(super) fn slow_connect(host: &str) -> Failure {
+    Failure {
+        kind: FailureKind::Timeout,
+        reached: Reached::NotSent,
+        message: format!("no connection to {host} in time (phase: connect)"),
+    }
+}
+
 /// Why a body broke off after `read` bytes.
-pub(super) fn within_body(why: reqwest::Error, read: usize, announced: Option<u64>) -> Failure {
-    let cause = cause(&why.without_url());
+pub(super) fn within_body(cause: &str, read: usize, announced: Option<u64>) -> Failure {
     let of = announced.map_or_else(String::new, |length| format!(" of {length}"));
     Failure {
         kind: FailureKind::IncompleteBody,
@@ -66,8 +89,8 @@ pub(super) fn within_body(why: reqwest::Error, read: usize, announced: Option<u6
     }
 }
 
-/// The innermost error, which is the one that says something. The outermost carries no URL any more.
-pub(super) fn cause(why: &reqwest::Error) -> String {
+/// The innermost error, which is the one that says something.
+pub(super) fn cause(why: &(dyn Error + 'static)) -> String {
     match find_tls(why) {
         Some(rustls::Error::InvalidCertificate(fault)) => certificate(fault),
         Some(tls) => tls.to_string(),
@@ -92,7 +115,7 @@ fn certificate(fault: &CertificateError) -> String {
     }
 }
 
-fn is_out_of_files(why: &reqwest::Error) -> bool {
+fn is_out_of_files(why: &(dyn Error + 'static)) -> bool {
     let codes = [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error);
     let io = chain(why).filter_map(|error| error.downcast_ref::<io::Error>());
     io.filter_map(io::Error::raw_os_error)
@@ -100,14 +123,13 @@ fn is_out_of_files(why: &reqwest::Error) -> bool {
 }
 
 /// The TLS error within an error.
-fn find_tls(why: &reqwest::Error) -> Option<&rustls::Error> {
+fn find_tls<'a>(why: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     chain(why).find_map(|error| error.downcast_ref())
 }
 
 /// An error and its sources. What an [`io::Error`] wraps is its source here: it reports only the source of that.
-fn chain<'a>(why: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    let first: &'a (dyn Error + 'static) = why;
-    std::iter::successors(Some(first), |&error| {
+fn chain<'a>(why: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(why), |&error| {
         let io: Option<&'a io::Error> = error.downcast_ref();
         match io.and_then(io::Error::get_ref) {
             Some(inner) => Some(inner),

@@ -1,36 +1,42 @@
 //! Sends one try over HTTP and tells the engine what comes of it. Floor 4: doors.
 
 mod attempt;
+mod direct;
 mod failure;
 mod files;
 mod pool;
-mod setup;
+mod reqwest;
+mod tls;
 
+use std::fmt;
 use std::net::SocketAddr;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_LENGTH};
-use http::{HeaderMap, HeaderValue, Method};
+use hyper_util::client::proxy::matcher::Matcher;
 use tokio::sync::mpsc::UnboundedSender;
 use url::Url;
 
 use crate::clock::Clock;
 use crate::engine::{Event, Grant, Ticket};
 use crate::error::Problem;
-use crate::job::{Headers, Job, Origin};
+use crate::job::{Job, Origin};
 use crate::outcome::{Failure, FailureKind, Reached};
 use crate::usage::UsageRule;
 use attempt::Attempt;
+use direct::{Direct, Server};
 pub use failure::OUT_OF_FILES;
 pub use files::{Ends, Room, raise_file_limit};
-use pool::{After, Lease, Pool};
-use setup::{Refused, Setup, Trust};
+use pool::Pool;
+use reqwest::{Library, Setup};
+use tls::Tls;
 
 /// How requests are sent.
 #[derive(Debug, Clone)]
 pub struct ClientSpec {
+    /// What carries them.
+    pub transport: Transport,
     /// For finding the address, connecting and TLS; `None`: only the whole try is timed.
     pub connect_timeout: Option<Duration>,
     /// The longest gap between sending and the head, and between bytes of the body.
@@ -50,6 +56,7 @@ pub struct ClientSpec {
 impl Default for ClientSpec {
     fn default() -> Self {
         Self {
+            transport: Transport::default(),
             connect_timeout: None,
             read_timeout: None,
             max_body: 64 << 20,
@@ -58,6 +65,46 @@ impl Default for ClientSpec {
             usage: UsageRule::Ignored,
             kept: usize::MAX,
         }
+    }
+}
+
+/// What carries requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Transport {
+    /// Direct, and the library to an origin that a proxy of the environment stands before.
+    Auto,
+    /// Our own HTTP/1.1, past every proxy.
+    Direct,
+    /// The HTTP library.
+    #[default]
+    Reqwest,
+}
+
+impl Transport {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Direct => "direct",
+            Self::Reqwest => "reqwest",
+        }
+    }
+}
+
+impl FromStr for Transport {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Self::Auto, Self::Direct, Self::Reqwest]
+            .into_iter()
+            .find(|transport| transport.word() == text)
+            .ok_or_else(|| "write auto, direct or reqwest".to_owned())
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.word())
     }
 }
 
@@ -71,38 +118,92 @@ pub enum Via {
     Mock(SocketAddr),
 }
 
+impl Via {
+    /// Where the job really goes.
+    fn url(self, job: &Job) -> Url {
+        let mut url = job.target.url.clone();
+        if let Self::Mock(address) = self {
+            let moved = url
+                .set_scheme("http")
+                .and_then(|()| url.set_ip_host(address.ip()))
+                .and_then(|()| url.set_port(Some(address.port())));
+            moved.expect("http and https URLs have a host and a port");
+        }
+        url
+    }
+}
+
 /// An HTTP/1.1 client that follows no redirect, repeats nothing that reached a server, and keeps no
 /// cookies. Connections stay open between tries: of all origins 1024, or four times as many as were in use
 /// at once, and at most [`ClientSpec::kept`].
 #[derive(Debug)]
 pub struct Client {
-    spec: ClientSpec,
-    setup: Setup,
+    spec: Arc<ClientSpec>,
     /// Where all requests go, if not each to the origin of its job.
     only: Option<Origin>,
-    pool: Arc<Pool>,
+    pool: Arc<Pool<Carrier>>,
+    proxies: Matcher,
+    tls: Tls,
+    direct: Arc<Direct>,
+    library: Setup,
+}
+
+/// What carries the requests of an origin.
+#[derive(Debug, Clone)]
+enum Carrier {
+    Direct(Arc<Server>),
+    Library(Library),
+}
+
+impl Carrier {
+    fn name(&self) -> Arc<str> {
+        match self {
+            Self::Direct(server) => Arc::clone(&server.name),
+            Self::Library(library) => Arc::clone(&library.name),
+        }
+    }
+}
+
+/// Why nothing can be sent.
+#[derive(Debug)]
+struct Refused {
+    kind: FailureKind,
+    cause: String,
+}
+
+impl Refused {
+    fn failure(self, host: &str) -> Failure {
+        Failure {
+            kind: self.kind,
+            reached: Reached::NotSent,
+            message: format!("{host}: {}", self.cause),
+        }
+    }
 }
 
 impl Client {
     /// A client for `http` at once, and for `https` when the first job wants it.
     pub fn new(spec: ClientSpec) -> Result<Self, Problem> {
-        let setup = Setup::new(&spec)
+        let tls = Tls::default();
+        let library = Setup::new(&spec, &tls)
             .map_err(|why| Problem::usage(format!("no HTTP client: {why}"), ""))?;
         let only = match spec.via {
             Via::Direct => None,
             Via::Mock(address) => Some(Origin(format!("http://{address}").into())),
         };
-        let pool = Arc::new(Pool::keeping(spec.kept));
         Ok(Self {
-            spec,
-            setup,
             only,
-            pool,
+            pool: Arc::new(Pool::keeping(spec.kept)),
+            proxies: Matcher::from_system(),
+            tls,
+            direct: Arc::default(),
+            library,
+            spec: Arc::new(spec),
         })
     }
 
-    /// Sends a job on a task of its own. Tells [`Event::Sent`] just before the request is handed over,
-    /// [`Event::Answered`] if a head comes, and exactly one [`Event::Ended`].
+    /// Sends a job. Tells [`Event::Sent`] when the first bytes are written (by the library: when the request is
+    /// handed over), [`Event::Answered`] if a head comes before the last byte, and exactly one [`Event::Ended`].
     ///
     /// To be called within a tokio runtime.
     pub fn start(
@@ -113,99 +214,56 @@ impl Client {
         clock: Clock,
         tell: UnboundedSender<Event>,
     ) {
-        let url = self.url(job);
-        let host = host(&url);
-        let request = self.request(job, url).map_err(|why| Failure {
-            kind: why.kind,
-            reached: Reached::NotSent,
-            message: format!("{host}: {}", why.cause),
-        });
-        let attempt = Attempt {
-            ticket,
-            host,
-            read_timeout: self.spec.read_timeout,
-            max_body: self.spec.max_body,
-            usage: self.spec.usage.clone(),
-            grant,
-            clock,
-            tell,
-            ended: false,
-        };
-        tokio::spawn(attempt.run(request));
-    }
-
-    /// Where the job really goes.
-    fn url(&self, job: &Job) -> Url {
-        let mut url = job.target.url.clone();
-        if let Via::Mock(address) = self.spec.via {
-            let moved = url
-                .set_scheme("http")
-                .and_then(|()| url.set_ip_host(address.ip()))
-                .and_then(|()| url.set_port(Some(address.port())));
-            moved.expect("http and https URLs have a host and a port");
-        }
-        url
-    }
-
-    /// What is to be sent, and by which client; or why that cannot be.
-    fn request(&self, job: &Job, url: Url) -> Result<Outgoing, Refused> {
-        let trust = if url.scheme() == "https" {
-            Trust::System
-        } else {
-            Trust::Nothing
+        let attempt = |host| {
+            let spec = Arc::clone(&self.spec);
+            Attempt::new(ticket, host, spec, grant, clock, tell)
         };
         let origin = self.only.as_ref().unwrap_or(&job.origin);
-        let lease = self.pool.enter(origin, || self.setup.client(trust))?;
-        let mut request = lease
-            .client()
-            .request(job.method.clone(), url)
-            .build()
-            .map_err(|why| Refused {
-                kind: FailureKind::Invalid,
-                cause: failure::cause(&why.without_url()),
-            })?;
-        request.headers_mut().extend(own_headers(&job.headers));
-        let body = job.body.clone().unwrap_or_default();
-        let length = framing(&job.method, &body);
-        request.headers_mut().extend(length);
-        match lease.after() {
-            After::Stays => {}
-            // RFC 9112 §9.6: this answer is the last on its connection.
-            After::Closes => {
-                let close = HeaderValue::from_static("close");
-                request.headers_mut().insert(CONNECTION, close);
+        match self.pool.enter(origin, || self.carrier(job)) {
+            Ok((carrier, lease)) => {
+                let (attempt, after) = (attempt(carrier.name()), lease.after());
+                match carrier {
+                    Carrier::Direct(server) => {
+                        self.direct.start(attempt, server, job, after, lease);
+                    }
+                    Carrier::Library(library) => {
+                        library.start(attempt, job, self.spec.via, after, lease);
+                    }
+                }
+            }
+            Err(why) => {
+                let host = host(&self.spec.via.url(job));
+                let end = Err(why.failure(&host));
+                attempt(host).end(end);
             }
         }
-        *request.body_mut() = Some(body.into());
-        Ok((lease, request))
     }
-}
 
-/// A request, and the client to send it with.
-type Outgoing = (Lease, reqwest::Request);
-
-/// All headers of a job but `content-length`, which belongs to the body that is really sent.
-fn own_headers(headers: &Headers) -> HeaderMap {
-    let mut own = HeaderMap::with_capacity(headers.0.len());
-    for (name, value) in &headers.0 {
-        if name != CONTENT_LENGTH {
-            own.append(name, value.clone());
+    /// What is to carry the requests of an origin that has a job.
+    fn carrier(&self, job: &Job) -> Result<Carrier, Refused> {
+        let url = self.spec.via.url(job);
+        let name = host(&url);
+        let direct = match self.spec.transport {
+            Transport::Auto => self.spec.via != Via::Direct || !self.is_proxied(&url),
+            Transport::Direct => true,
+            Transport::Reqwest => false,
+        };
+        if direct {
+            let server = Server::new(&url, name, &self.tls)?;
+            return Ok(Carrier::Direct(Arc::new(server)));
         }
+        Library::new(&url, name, &self.library, &self.tls).map(Carrier::Library)
     }
-    own
-}
 
-/// The length of no body, where the method expects one. RFC 9110 §8.6.
-fn framing(method: &Method, body: &Bytes) -> HeaderMap {
-    let mut length = HeaderMap::new();
-    if body.is_empty() && [Method::POST, Method::PUT, Method::PATCH].contains(method) {
-        length.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+    /// Whether a proxy of the environment or of the system stands before it, as the library sees it.
+    fn is_proxied(&self, url: &Url) -> bool {
+        let origin = url.origin().ascii_serialization().parse();
+        origin.is_ok_and(|origin| self.proxies.intercept(&origin).is_some())
     }
-    length
 }
 
 /// Host and port for messages, without user info.
-fn host(url: &Url) -> String {
+fn host(url: &Url) -> Arc<str> {
     let port = url.port_or_known_default().unwrap_or_default();
-    format!("{}:{port}", url.host_str().unwrap_or_default())
+    format!("{}:{port}", url.host_str().unwrap_or_default()).into()
 }

@@ -1,7 +1,8 @@
-//! The connections that stay open between tries: an HTTP client for each origin. Floor 4: doors.
+//! The connections that stay open between tries, by origin. Floor 4: doors.
 //!
-//! The HTTP library bounds the idle connections of one origin and their age, not those of all: a list of
-//! 200 000 hosts would hold that many sockets. It closes idle ones for certain when their client is dropped.
+//! Both transports keep the idle connections of one origin together, and close them for certain when that is
+//! dropped. How many stay open is bounded here for all origins: a list of 200 000 hosts would hold that many
+//! sockets.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -15,33 +16,33 @@ const FEW: usize = 1024;
 /// Where more are in use at once, so many times as many may stay open: some origins are then busy in turn.
 const IN_TURN: usize = 4;
 
-/// The clients of a run.
+/// What carries the requests of each origin of a run, with its idle connections.
 #[derive(Debug)]
-pub(super) struct Pool(Mutex<Origins<reqwest::Client>>);
+pub(super) struct Pool<C>(Mutex<Origins<C>>);
 
-impl Pool {
+impl<C: Clone> Pool<C> {
     /// A pool that keeps so many connections at most.
     pub(super) fn keeping(most: usize) -> Self {
         Self(Mutex::new(Origins::new(most)))
     }
 
-    /// A try of this origin begins; `make` makes the client of one that has none.
+    /// A try of this origin begins; `make` makes the carrier of one that has none.
     pub(super) fn enter<E>(
         self: &Arc<Self>,
         origin: &Origin,
-        make: impl FnOnce() -> Result<reqwest::Client, E>,
-    ) -> Result<Lease, E> {
-        let (client, after) = self.origins().enter(origin, make)?;
-        Ok(Lease {
-            client,
+        make: impl FnOnce() -> Result<C, E>,
+    ) -> Result<(C, Lease<C>), E> {
+        let (carrier, after) = self.origins().enter(origin, make)?;
+        let lease = Lease {
             after,
             origin: origin.clone(),
             pool: Arc::clone(self),
-        })
+        };
+        Ok((carrier, lease))
     }
 
     /// What a panic left behind is counts at worst.
-    fn origins(&self) -> MutexGuard<'_, Origins<reqwest::Client>> {
+    fn origins(&self) -> MutexGuard<'_, Origins<C>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -55,25 +56,20 @@ pub(super) enum After {
     Closes,
 }
 
-/// The use of an origin's client for one try.
-pub(super) struct Lease {
-    client: reqwest::Client,
+/// The use of an origin for one try.
+pub(super) struct Lease<C: Clone> {
     after: After,
     origin: Origin,
-    pool: Arc<Pool>,
+    pool: Arc<Pool<C>>,
 }
 
-impl Lease {
-    pub(super) fn client(&self) -> &reqwest::Client {
-        &self.client
-    }
-
+impl<C: Clone> Lease<C> {
     pub(super) fn after(&self) -> After {
         self.after
     }
 }
 
-impl Drop for Lease {
+impl<C: Clone> Drop for Lease<C> {
     fn drop(&mut self) {
         self.pool.origins().leave(&self.origin, self.after);
     }
@@ -97,7 +93,7 @@ struct Origins<C> {
 
 #[derive(Debug)]
 struct Kept<C> {
-    client: C,
+    carrier: C,
     in_use: usize,
     /// Those of them whose connections close.
     closing: usize,
@@ -128,7 +124,7 @@ impl<C: Clone> Origins<C> {
         let kept = match self.all.entry(origin.clone()) {
             Entry::Occupied(kept) => kept.into_mut(),
             Entry::Vacant(free) => free.insert(Kept {
-                client: make()?,
+                carrier: make()?,
                 in_use: 0,
                 closing: 0,
                 open: 0,
@@ -139,7 +135,7 @@ impl<C: Clone> Origins<C> {
             self.idle.remove(&kept.last);
         }
         kept.in_use += 1;
-        let client = kept.client.clone();
+        let carrier = kept.carrier.clone();
         let one_more = kept.in_use - kept.closing > kept.open;
         self.in_use += 1;
         self.most_in_use = self.most_in_use.max(self.in_use);
@@ -157,7 +153,7 @@ impl<C: Clone> Origins<C> {
             }
             false => After::Stays,
         };
-        Ok((client, after))
+        Ok((carrier, after))
     }
 
     fn leave(&mut self, origin: &Origin, after: After) {
@@ -180,7 +176,7 @@ impl<C: Clone> Origins<C> {
         }
     }
 
-    /// Drops the clients of the origins that were longest not asked, until so few connections are open.
+    /// Drops the carriers of the origins that were longest not asked, until so few connections are open.
     fn close_idle(&mut self, room: usize) {
         while self.open > room
             && let Some((_, origin)) = self.idle.pop_first()
@@ -202,7 +198,7 @@ mod tests {
 
     use super::*;
 
-    /// Clients are numbers in the order of their making.
+    /// Carriers are numbers in the order of their making.
     struct Run {
         origins: Origins<usize>,
         made: usize,

@@ -1,0 +1,91 @@
+//! Opens connections: address, TCP, TLS. Floor 4: doors.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsConnector;
+
+use super::connection::{Connection, Stream};
+use super::names::Place;
+use super::server::Server;
+use crate::client::attempt::{Attempt, Phase};
+use crate::client::failure::{Doing, failed, slow_connect};
+use crate::clock::{Clock, Deadline};
+use crate::outcome::Failure;
+
+/// So long one address has before the next is tried beside it. RFC 8305 §5.
+const HEAD_START: Duration = Duration::from_millis(250);
+
+/// A connection for this try, within its time.
+pub(super) async fn connect(attempt: &Attempt, server: &Server) -> Result<Connection, Failure> {
+    let (clock, give_up_at) = (attempt.clock, attempt.grant.give_up_at);
+    let begun = clock.now();
+    let until = match attempt.spec.connect_timeout {
+        Some(span) => begun.after(span).min(give_up_at),
+        None => give_up_at,
+    };
+    tokio::select! {
+        biased;
+        stream = open(server, clock) => {
+            Ok(Connection::new(stream?, Deadline::new(clock, give_up_at)))
+        }
+        () = clock.sleep_until(until) => Err(if until < give_up_at {
+            slow_connect(&server.name)
+        } else {
+            attempt.late(begun, Phase::Connect)
+        }),
+    }
+}
+
+async fn open(server: &Server, clock: Clock) -> Result<Stream, Failure> {
+    let unconnected = |why: io::Error| failed(Doing::Connect, &why, &server.name);
+    let stream = match &server.place {
+        Place::Known(address) => TcpStream::connect(address).await.map_err(unconnected)?,
+        Place::Named(names) => {
+            let addresses = names.addresses(clock).await;
+            let addresses = addresses.map_err(|why| failed(Doing::LookUp, &*why, &server.name))?;
+            first_of(&addresses, clock).await.map_err(|why| {
+                names.forget();
+                unconnected(why)
+            })?
+        }
+    };
+    // Without it only requests in two pieces are later.
+    stream.set_nodelay(true).ok();
+    let Some(security) = &server.security else {
+        return Ok(Stream::Plain(stream));
+    };
+    let connector = TlsConnector::from(Arc::clone(&security.config));
+    let secure = connector.connect(security.name.clone(), stream).await;
+    Ok(Stream::Secure(Box::new(secure.map_err(unconnected)?)))
+}
+
+/// The first of them that takes a connection: each has a head start before the next. RFC 8305 §5.
+async fn first_of(addresses: &[SocketAddr], clock: Clock) -> io::Result<TcpStream> {
+    if let [only] = addresses {
+        return TcpStream::connect(only).await;
+    }
+    let mut waiting = addresses.iter();
+    let mut trying = JoinSet::new();
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    loop {
+        match waiting.next() {
+            Some(address) => drop(trying.spawn(TcpStream::connect(*address))),
+            None if trying.is_empty() => return Err(last),
+            None => {}
+        }
+        let next = clock.now().after(HEAD_START);
+        tokio::select! {
+            biased;
+            Some(tried) = trying.join_next() => match tried.expect("it does not panic") {
+                Ok(stream) => return Ok(stream),
+                Err(why) => last = why,
+            },
+            () = clock.sleep_until(next), if waiting.len() > 0 => {}
+        }
+    }
+}

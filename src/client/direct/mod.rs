@@ -1,0 +1,73 @@
+//! Our own HTTP/1.1: one request at a time on a connection that is kept. Floor 4: doors.
+//!
+//! Nothing runs beside the tries: a connection that waits for a request is a value in a list, and what became of it
+//! meanwhile is seen when it is taken. What was written, even in part, is never sent again here: a second request
+//! would have to pay its limits, so that is a retry, and the engine's.
+
+#[cfg(test)]
+mod beside_hyper;
+mod body;
+mod connect;
+mod connection;
+mod decoder;
+mod exchange;
+mod head;
+mod input;
+mod names;
+mod request;
+mod server;
+mod spare;
+
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use super::attempt::Attempt;
+use super::pool::After;
+use crate::job::Job;
+use exchange::Exchange;
+use request::Request;
+pub(super) use server::Server;
+use spare::Spare;
+
+/// What all tries of a client have in common.
+#[derive(Debug, Default)]
+pub(super) struct Direct {
+    spare: Spare,
+}
+
+impl Direct {
+    /// Makes the try, on a task of its own when something is to be waited for. What is held is let go of before the
+    /// end is told.
+    pub(super) fn start(
+        self: &Arc<Self>,
+        attempt: Attempt,
+        server: Arc<Server>,
+        job: &Job,
+        after: After,
+        held: impl Send + 'static,
+    ) {
+        let buffer = self.spare.writing();
+        let user_agent = &attempt.spec.user_agent;
+        let mut request = Request::of(job, &server, user_agent, after, buffer);
+        let mut context = Context::from_waker(Waker::noop());
+        let mut at = attempt.clock.now();
+        let mut connection = None;
+        while let Some(mut idle) = server.take(at) {
+            match idle.poll_write(&mut context, &mut request) {
+                // It has died meanwhile, and nothing went out on it.
+                Poll::Ready(Err(_)) if !request.is_begun() => at = attempt.clock.now(),
+                Poll::Ready(_) | Poll::Pending => {
+                    connection = Some(idle);
+                    break;
+                }
+            }
+        }
+        let direct = Arc::clone(self);
+        let method = job.method.clone();
+        let mut exchange = Exchange::new(direct, attempt, server, request, method);
+        if let Some(connection) = connection {
+            exchange.goes_on(connection, at);
+        }
+        tokio::spawn(exchange.run(held));
+    }
+}

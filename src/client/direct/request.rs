@@ -1,0 +1,240 @@
+//! A request as it goes out: a head, then a body as it stands in the job. Floor 4: doors.
+
+use std::io::{IoSlice, Write};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::header::{
+    ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING, USER_AGENT,
+};
+use http::{HeaderName, HeaderValue, Method};
+use url::Url;
+
+use super::head::{Then, ends_chunked};
+use super::server::Server;
+use crate::client::pool::After;
+use crate::job::Job;
+
+/// A body up to this goes out in one piece with its head: copying it costs less than a second piece.
+const SMALL: usize = 4096;
+
+/// A request, and how much of it is written.
+#[derive(Debug)]
+pub(super) struct Request {
+    /// The head, and a small body.
+    first: Vec<u8>,
+    /// Any other body.
+    second: Bytes,
+    written: usize,
+    /// Whether it asks for the connection to be closed.
+    pub(super) then: Then,
+}
+
+impl Request {
+    /// What a job sends to this server; `buffer` is the memory for it, empty.
+    pub(super) fn of(
+        job: &Job,
+        server: &Server,
+        user_agent: &str,
+        after: After,
+        buffer: Vec<u8>,
+    ) -> Self {
+        let mut head = Head {
+            out: buffer,
+            then: Then::Persists,
+        };
+        head.line(&job.method, &job.target.url, server);
+        let coding = head.headers(job, server, user_agent, after);
+        let body = job.body.clone().unwrap_or_default();
+        let Head { mut out, then } = head;
+        let mut second = Bytes::new();
+        if let Some(coding) = coding {
+            chunked(&mut out, coding, &body);
+        } else {
+            let expected = [Method::POST, Method::PUT, Method::PATCH].contains(&job.method);
+            if expected || !body.is_empty() {
+                // RFC 9110 §8.6.
+                put(&mut out, format_args!("content-length: {}\r\n", body.len()));
+            }
+            out.extend_from_slice(b"\r\n");
+            if body.len() <= SMALL {
+                out.extend_from_slice(&body);
+            } else {
+                second = body;
+            }
+        }
+        Self {
+            first: out,
+            second,
+            written: 0,
+            then,
+        }
+    }
+
+    /// What is still to be written; all are empty when it is done.
+    pub(super) fn rest(&self) -> [IoSlice<'_>; 2] {
+        let first = self.first.get(self.written..).unwrap_or_default();
+        let second = self.written.saturating_sub(self.first.len());
+        [IoSlice::new(first), IoSlice::new(&self.second[second..])]
+    }
+
+    /// So many bytes more are written.
+    pub(super) fn advance(&mut self, written: usize) {
+        self.written += written;
+    }
+
+    pub(super) fn is_begun(&self) -> bool {
+        self.written > 0
+    }
+
+    pub(super) fn is_written(&self) -> bool {
+        self.written >= self.first.len() + self.second.len()
+    }
+
+    /// The memory, to be used again.
+    pub(super) fn into_buffer(self) -> Vec<u8> {
+        self.first
+    }
+}
+
+struct Head {
+    out: Vec<u8>,
+    then: Then,
+}
+
+impl Head {
+    /// RFC 9112 §3.
+    fn line(&mut self, method: &Method, url: &Url, server: &Server) {
+        let out = &mut self.out;
+        out.extend_from_slice(method.as_str().as_bytes());
+        out.push(b' ');
+        if *method == Method::CONNECT {
+            out.extend_from_slice(server.name.as_bytes());
+        } else {
+            // The WHATWG rules leave nothing in them but visible ASCII.
+            out.extend_from_slice(url.path().as_bytes());
+            if let Some(query) = url.query() {
+                out.push(b'?');
+                out.extend_from_slice(query.as_bytes());
+            }
+        }
+        out.extend_from_slice(b" HTTP/1.1\r\n");
+    }
+
+    /// All of them but the length. Returns the coding that the job names for its body.
+    fn headers<'a>(
+        &mut self,
+        job: &'a Job,
+        server: &Server,
+        user_agent: &str,
+        after: After,
+    ) -> Option<&'a HeaderValue> {
+        let own = &job.headers;
+        // RFC 9110 §7.2: the host should be the first.
+        if !own.has(&HOST) {
+            self.header(&HOST, server.authority.as_bytes());
+        }
+        if !own.has(&USER_AGENT) {
+            self.header(&USER_AGENT, user_agent.as_bytes());
+        }
+        if !own.has(&ACCEPT) {
+            self.header(&ACCEPT, b"*/*");
+        }
+        let url = &job.target.url;
+        if (!url.username().is_empty() || url.password().is_some()) && !own.has(&AUTHORIZATION) {
+            self.header(&AUTHORIZATION, basic(url).as_bytes());
+        }
+        let mut coding = None;
+        for (name, value) in &own.0 {
+            // What frames the body belongs to the body that is really sent.
+            if name == CONTENT_LENGTH {
+                continue;
+            }
+            if name == TRANSFER_ENCODING {
+                coding = Some(value);
+                continue;
+            }
+            if name == CONNECTION {
+                if after == After::Closes {
+                    continue;
+                }
+                if has_close(value) {
+                    self.then = Then::Closes;
+                }
+            }
+            self.header(name, value.as_bytes());
+        }
+        match after {
+            After::Stays => {}
+            // RFC 9112 §9.6: this answer is the last on its connection.
+            After::Closes => {
+                self.then = Then::Closes;
+                self.header(&CONNECTION, b"close");
+            }
+        }
+        coding
+    }
+
+    fn header(&mut self, name: &HeaderName, value: &[u8]) {
+        let out = &mut self.out;
+        out.extend_from_slice(name.as_str().as_bytes());
+        out.extend_from_slice(b": ");
+        out.extend_from_slice(value);
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+fn has_close(value: &HeaderValue) -> bool {
+    let options = value.to_str().unwrap_or_default().split(',');
+    options
+        .map(str::trim)
+        .any(|option| option.eq_ignore_ascii_case("close"))
+}
+
+/// RFC 7617 §2, of the user info as it was before it was percent-encoded for the URL.
+fn basic(url: &Url) -> String {
+    let plain = |text: &str| percent_decoded(text);
+    let mut both = plain(url.username());
+    both.push(b':');
+    both.extend(plain(url.password().unwrap_or_default()));
+    format!("Basic {}", STANDARD.encode(both))
+}
+
+fn percent_decoded(text: &str) -> Vec<u8> {
+    let hex = |digit: u8| char::from(digit).to_digit(16);
+    let mut bytes = text.bytes();
+    let mut decoded = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        let mut ahead = bytes.clone();
+        let digits = (ahead.next().and_then(hex), ahead.next().and_then(hex));
+        match (byte, digits) {
+            (b'%', (Some(high), Some(low))) => {
+                decoded.push(u8::try_from(high * 16 + low).expect("two digits make a byte"));
+                bytes = ahead;
+            }
+            (plain, _) => decoded.push(plain),
+        }
+    }
+    decoded
+}
+
+/// The body as one chunk, behind the coding that the job names. RFC 9112 §6.1: chunked is the last.
+fn chunked(out: &mut Vec<u8>, coding: &HeaderValue, body: &[u8]) {
+    out.extend_from_slice(b"transfer-encoding: ");
+    out.extend_from_slice(coding.as_bytes());
+    if !ends_chunked(coding) {
+        out.extend_from_slice(b", chunked");
+    }
+    out.extend_from_slice(b"\r\n\r\n");
+    if !body.is_empty() {
+        put(out, format_args!("{:x}\r\n", body.len()));
+        out.extend_from_slice(body);
+        out.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(b"0\r\n\r\n");
+}
+
+fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("memory takes all");
+}

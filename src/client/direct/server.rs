@@ -1,0 +1,122 @@
+//! A server, with the connections to it that wait for a request. Floor 4: doors.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use url::{Host, Url};
+
+use super::connection::Connection;
+use super::names::{Names, Place};
+use crate::client::Refused;
+use crate::client::tls::Tls;
+use crate::outcome::FailureKind;
+use crate::units::Tick;
+
+/// A connection that was idle for so long is not used again, as with the library.
+const MOST_IDLE: Duration = Duration::from_secs(90);
+
+/// What an origin names.
+#[derive(Debug)]
+pub(in crate::client) struct Server {
+    /// Host and port, for messages.
+    pub(in crate::client) name: Arc<str>,
+    /// Host, and port unless it is the usual one: RFC 9110 §7.2.
+    pub(super) authority: String,
+    pub(super) place: Place,
+    /// `None`: plain HTTP.
+    pub(super) security: Option<Security>,
+    /// The one used last is at the back.
+    idle: Mutex<VecDeque<Connection>>,
+}
+
+/// How a connection is made secure.
+#[derive(Debug)]
+pub(super) struct Security {
+    pub(super) name: ServerName<'static>,
+    pub(super) config: Arc<ClientConfig>,
+}
+
+impl Server {
+    pub(in crate::client) fn new(url: &Url, name: Arc<str>, tls: &Tls) -> Result<Self, Refused> {
+        let port = url
+            .port_or_known_default()
+            .expect("http and https have one");
+        let place = match url.host() {
+            Some(Host::Ipv4(ip)) => Place::Known((ip, port).into()),
+            Some(Host::Ipv6(ip)) => Place::Known((ip, port).into()),
+            Some(Host::Domain(host)) => Place::Named(Names::of(host, port)),
+            None => {
+                return Err(Refused {
+                    kind: FailureKind::Invalid,
+                    cause: "the URL has no host".to_owned(),
+                });
+            }
+        };
+        let host = url.host_str().unwrap_or_default();
+        Ok(Self {
+            name,
+            authority: match url.port() {
+                Some(port) => format!("{host}:{port}"),
+                None => host.to_owned(),
+            },
+            place,
+            security: match url.scheme() {
+                "https" => Some(Security::new(host, tls)?),
+                _ => None,
+            },
+            idle: Mutex::default(),
+        })
+    }
+
+    /// A connection that waits: the one used last, as the others may then be closed.
+    ///
+    /// The server may have closed it; see [`Connection::is_fit`].
+    pub(super) fn take(&self, now: Tick) -> Option<Connection> {
+        let mut idle = self.idle();
+        while let Some(mut connection) = idle.pop_back() {
+            if now.since(connection.idle_since) >= MOST_IDLE {
+                // Those before it are older.
+                idle.clear();
+            } else if connection.is_fit() {
+                return Some(connection);
+            }
+        }
+        None
+    }
+
+    /// A connection waits for its next request.
+    pub(super) fn put(&self, mut connection: Connection, now: Tick) {
+        connection.idle_since = now;
+        let mut idle = self.idle();
+        while let Some(oldest) = idle.front()
+            && now.since(oldest.idle_since) >= MOST_IDLE
+        {
+            idle.pop_front();
+        }
+        idle.push_back(connection);
+    }
+
+    /// What a panic left behind is fewer connections at worst.
+    fn idle(&self) -> MutexGuard<'_, VecDeque<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Security {
+    fn new(host: &str, tls: &Tls) -> Result<Self, Refused> {
+        let refused = |cause: String| Refused {
+            kind: FailureKind::Tls,
+            cause,
+        };
+        // Brackets are for URLs.
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let name = ServerName::try_from(host.to_owned());
+        Ok(Self {
+            name: name.map_err(|why| refused(why.to_string()))?,
+            config: tls.trusted().map_err(|why| refused(why.to_string()))?,
+        })
+    }
+}

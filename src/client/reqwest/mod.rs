@@ -1,0 +1,162 @@
+//! Tries by the HTTP library, for what our own transport does not do. Floor 4: doors.
+
+mod failure;
+mod setup;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_LENGTH};
+use http::{HeaderMap, HeaderValue, Method};
+use url::Url;
+
+use super::attempt::{Attempt, Phase};
+use super::pool::After;
+use super::tls::{Tls, Trust};
+use super::{Refused, Via};
+use crate::job::{Headers, Job};
+use crate::outcome::{Failure, FailureKind, Head, Reply};
+use crate::units::Tick;
+pub(super) use setup::Setup;
+
+/// An origin, with connections of its own.
+#[derive(Debug, Clone)]
+pub(super) struct Library {
+    client: reqwest::Client,
+    /// Host and port, for messages.
+    pub(super) name: Arc<str>,
+}
+
+impl Library {
+    pub(super) fn new(
+        url: &Url,
+        name: Arc<str>,
+        setup: &Setup,
+        tls: &Tls,
+    ) -> Result<Self, Refused> {
+        let trust = if url.scheme() == "https" {
+            Trust::System
+        } else {
+            Trust::Nothing
+        };
+        let client = setup.client(trust, tls)?;
+        Ok(Self { client, name })
+    }
+
+    /// Makes the try on a task of its own. What is held is let go of before the end is told.
+    pub(super) fn start(
+        self,
+        attempt: Attempt,
+        job: &Job,
+        via: Via,
+        after: After,
+        held: impl Send + 'static,
+    ) {
+        let request = self.request(job, via.url(job), after);
+        tokio::spawn(async move {
+            let end = match request {
+                Ok(request) => send(&attempt, &self.client, request).await,
+                Err(why) => Err(why.failure(&self.name)),
+            };
+            drop(held);
+            attempt.end(end);
+        });
+    }
+
+    /// What is to be sent, or why it cannot be.
+    fn request(&self, job: &Job, url: Url, after: After) -> Result<reqwest::Request, Refused> {
+        let request = self.client.request(job.method.clone(), url).build();
+        let mut request = request.map_err(|why| Refused {
+            kind: FailureKind::Invalid,
+            cause: super::failure::cause(&why.without_url()),
+        })?;
+        request.headers_mut().extend(own_headers(&job.headers));
+        let body = job.body.clone().unwrap_or_default();
+        let length = framing(&job.method, &body);
+        request.headers_mut().extend(length);
+        match after {
+            After::Stays => {}
+            // RFC 9112 §9.6: this answer is the last on its connection.
+            After::Closes => {
+                let close = HeaderValue::from_static("close");
+                request.headers_mut().insert(CONNECTION, close);
+            }
+        }
+        *request.body_mut() = Some(body.into());
+        Ok(request)
+    }
+}
+
+/// All headers of a job but `content-length`, which belongs to the body that is really sent.
+fn own_headers(headers: &Headers) -> HeaderMap {
+    let mut own = HeaderMap::with_capacity(headers.0.len());
+    for (name, value) in &headers.0 {
+        if name != CONTENT_LENGTH {
+            own.append(name, value.clone());
+        }
+    }
+    own
+}
+
+/// The length of no body, where the method expects one. RFC 9110 §8.6.
+fn framing(method: &Method, body: &Bytes) -> HeaderMap {
+    let mut length = HeaderMap::new();
+    if body.is_empty() && [Method::POST, Method::PUT, Method::PATCH].contains(method) {
+        length.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+    }
+    length
+}
+
+/// The library does not say when it connects and writes: it is told to be sent when it is handed over.
+async fn send(
+    attempt: &Attempt,
+    client: &reqwest::Client,
+    request: reqwest::Request,
+) -> Result<Reply, Failure> {
+    let sent = attempt.clock.now();
+    attempt.tell_sent(sent);
+    let patience = attempt.clock.sleep_until(attempt.patience(sent));
+    let answer = tokio::select! {
+        biased;
+        answer = client.execute(request) => answer,
+        () = patience => return Err(attempt.late(sent, Phase::ConnectOrHeaders)),
+    };
+    let response = answer.map_err(|why| failure::without_answer(why, &attempt.host))?;
+    let head = Head {
+        at: attempt.clock.now(),
+        wall: attempt.clock.wall(),
+        status: response.status(),
+        headers: response.headers().clone(),
+    };
+    attempt.tell_answered(&head);
+    let body = read(attempt, response, head.at).await?;
+    Ok(attempt.reply(head, body))
+}
+
+/// The body, copied out of the connection's buffer: a slice would keep all of that alive.
+async fn read(
+    attempt: &Attempt,
+    mut response: reqwest::Response,
+    mut last: Tick,
+) -> Result<Vec<u8>, Failure> {
+    let announced = response.content_length();
+    let mut body = attempt.room(announced)?;
+    loop {
+        let patience = attempt.clock.sleep_until(attempt.patience(last));
+        let chunk = tokio::select! {
+            biased;
+            chunk = response.chunk() => chunk,
+            () = patience => return Err(attempt.late(last, Phase::Body)),
+        };
+        match chunk {
+            Ok(Some(bytes)) if attempt.clock.now() < attempt.grant.give_up_at => {
+                body.extend_from_slice(&bytes);
+            }
+            Ok(Some(_)) => return Err(attempt.late(last, Phase::Body)),
+            Ok(None) => return Ok(body),
+            Err(why) => return Err(failure::within_body(why, body.len(), announced)),
+        }
+        attempt.keeps(body.len() as u64)?;
+        last = attempt.clock.now();
+    }
+}

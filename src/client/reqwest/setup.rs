@@ -1,0 +1,91 @@
+//! How the HTTP library is set up. Floor 4: doors.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use reqwest::redirect;
+use rustls::ClientConfig;
+
+use crate::client::tls::{Tls, Trust, trusting};
+use crate::client::{ClientSpec, Refused, Transport, Via, failure};
+use crate::outcome::FailureKind;
+
+/// What the clients of a run have in common. What is slow to make is made once, so that another client
+/// costs some microseconds.
+#[derive(Debug)]
+pub(in crate::client) struct Setup {
+    user_agent: String,
+    connect_timeout: Option<Duration>,
+    via: Via,
+    plain: ClientConfig,
+    /// Made when there was time: the first send is not late by it.
+    first: Mutex<Option<reqwest::Client>>,
+}
+
+impl Setup {
+    /// Fails if there can be no client at all.
+    pub(in crate::client) fn new(spec: &ClientSpec, tls: &Tls) -> Result<Self, String> {
+        let setup = Self {
+            user_agent: spec.user_agent.clone(),
+            connect_timeout: spec.connect_timeout,
+            via: spec.via,
+            plain: trusting(Trust::Nothing).map_err(|why| why.to_string())?,
+            first: Mutex::new(None),
+        };
+        if spec.transport == Transport::Reqwest {
+            let first = setup.make(Trust::Nothing, tls).map_err(|why| why.cause)?;
+            setup.keep(Some(first));
+        }
+        Ok(setup)
+    }
+
+    /// A client with connections of its own.
+    pub(super) fn client(&self, trust: Trust, tls: &Tls) -> Result<reqwest::Client, Refused> {
+        let first = match trust {
+            Trust::Nothing => self.keep(None),
+            Trust::System => None,
+        };
+        first.map_or_else(|| self.make(trust, tls), Ok)
+    }
+
+    /// Puts a client in the place of the first, which it returns.
+    fn keep(&self, client: Option<reqwest::Client>) -> Option<reqwest::Client> {
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *first, client)
+    }
+
+    fn make(&self, trust: Trust, tls: &Tls) -> Result<reqwest::Client, Refused> {
+        let config = match trust {
+            Trust::Nothing => self.plain.clone(),
+            Trust::System => {
+                let trusted = tls.trusted().map_err(|why| Refused {
+                    kind: FailureKind::Tls,
+                    cause: why.to_string(),
+                })?;
+                ClientConfig::clone(&trusted)
+            }
+        };
+        let mut builder = reqwest::Client::builder()
+            .user_agent(&self.user_agent)
+            .redirect(redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .http1_only()
+            .tcp_nodelay(true)
+            .pool_max_idle_per_host(usize::MAX)
+            .tls_backend_preconfigured(config);
+        if let Some(span) = self.connect_timeout {
+            builder = builder.connect_timeout(span);
+        }
+        match self.via {
+            Via::Direct => {}
+            Via::Mock(_) => builder = builder.no_proxy(),
+        }
+        builder.build().map_err(|why| Refused {
+            kind: match trust {
+                Trust::Nothing => FailureKind::Invalid,
+                Trust::System => FailureKind::Tls,
+            },
+            cause: failure::cause(&why.without_url()),
+        })
+    }
+}
