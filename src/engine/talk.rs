@@ -98,3 +98,17 @@ pub enum End {
     /// A signal; what was in flight is finished unless a second one came, or the grace was over.
     Signalled(Signal),
 }
+
+impl End {
+    /// How the run was over, in one word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::InputLost(_) => "input_lost",
+            Self::SinkLost(_) => "results_lost",
+            Self::Stopped(_) => "stopped",
+            Self::Signalled(Signal::Interrupt) => "interrupted",
+            Self::Signalled(Signal::Terminate) => "terminated",
+        }
+    }
+}

@@ -10,7 +10,6 @@ use crate::engine::{End, Signal, Stopped};
 use crate::error::{Exit, Problem};
 use crate::metrics::{self, MeanUnits, Owner, Part, Told, Unseen};
 use crate::outcome::UnitsSpent;
-use crate::report::json::ended;
 use crate::report::{Report, Standing};
 use crate::units::{Tick, nanos};
 
@@ -126,7 +125,7 @@ impl Ended {
         ];
         let unrecorded = summary.unrecorded.iter();
         Some(Self {
-            how: ended(end).to_owned(),
+            how: end.word().to_owned(),
             why: match end {
                 End::InputLost(problem) | End::SinkLost(problem) => Some(problem.to_string()),
                 End::Finished | End::Stopped(_) | End::Signalled(_) => None,
@@ -295,4 +294,39 @@ fn ms(span: Duration) -> f64 {
 )]
 fn span(ms: f64) -> Duration {
     Duration::from_nanos((ms * 1e6).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_end_is_read_back_from_its_word() {
+        let lost = |exit| Problem::new(exit, "it broke", "");
+        let stopped = Stopped {
+            rule: "failed>50".to_owned(),
+            told: "51 jobs failed".to_owned(),
+        };
+        for end in [
+            End::Finished,
+            End::InputLost(lost(Exit::Usage)),
+            End::SinkLost(lost(Exit::Unwritten)),
+            End::Stopped(stopped.clone()),
+            End::Signalled(Signal::Interrupt),
+            End::Signalled(Signal::Terminate),
+        ] {
+            let told = Ended {
+                how: end.word().to_owned(),
+                why: Some("it broke".to_owned()),
+                stopped: Some(stopped.clone()),
+                figures: None,
+                counts: BTreeMap::new(),
+                tries: 0,
+                sends: 0,
+                cut_off: 0,
+                unrecorded: Vec::new(),
+            };
+            assert_eq!(told.end(), Some(end));
+        }
+    }
 }

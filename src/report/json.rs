@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::table::QUANTILES;
 use super::{Report, Standing, proof, sources};
-use crate::engine::{End, Signal};
+use crate::engine::End;
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::Cause;
 use crate::metrics::{ByVerdict, Latencies, Owner, Part};
@@ -41,7 +41,7 @@ fn figures(report: &Report) -> Value {
             "done_before": counts.done_before,
         },
         "ended": match &report.facts.end {
-            Standing::Over(end) => Some(ended(end)),
+            Standing::Over(end) => Some(end.word()),
             Standing::Running => Some("running"),
             Standing::CutOff => Some("cut_off"),
             Standing::Untold => None,
@@ -226,18 +226,6 @@ pub(super) fn counted<K: std::fmt::Display>(counts: &BTreeMap<K, u64>) -> Map<St
     let each = counts.iter();
     each.map(|(name, count)| (name.to_string(), json!(count)))
         .collect()
-}
-
-/// How a run was over, in one word.
-pub(crate) fn ended(end: &End) -> &'static str {
-    match end {
-        End::Finished => "finished",
-        End::InputLost(_) => "input_lost",
-        End::SinkLost(_) => "results_lost",
-        End::Stopped(_) => "stopped",
-        End::Signalled(Signal::Interrupt) => "interrupted",
-        End::Signalled(Signal::Terminate) => "terminated",
-    }
 }
 
 /// The rule that ended the run before its time, and what it saw; `null` if none did.
