@@ -133,9 +133,8 @@ fn the_same_seed_is_the_same_plan_and_another_is_another() {
     assert_ne!(told(1).0, told(2).0);
 }
 
-#[test]
-fn what_can_never_go_and_what_is_no_job_are_told_with_their_lines() {
-    let bad = |line| BadLine {
+fn bad(line: u64) -> BadLine {
+    BadLine {
         place: Place {
             file: "jobs".into(),
             line,
@@ -145,7 +144,11 @@ fn what_can_never_go_and_what_is_no_job_are_told_with_their_lines() {
         mend: "write one".to_owned(),
         id: None,
         hash: JobHash(0),
-    };
+    }
+}
+
+#[test]
+fn what_can_never_go_and_what_is_no_job_are_told_with_their_lines() {
     let lines = (0..100).map(|line| match line % 10 {
         3 => Err(bad(line)),
         7 => Ok(job(line, Some(9000), 1)),
@@ -226,7 +229,7 @@ fn the_fewest_slots_are_found_by_trying() {
     let (_, what_if) = asked(&terms(Some(100), &["10/s"], "latency=2050ms"), 2000, 1);
     let least = what_if.least.unwrap();
     assert_eq!(least.slots, 21);
-    assert!(least.one_less.unwrap() > least.takes);
+    assert!(least.one_less.unwrap().takes > least.cell.takes);
     // The server has eight slots: more of ours wait there.
     let (_, what_if) = asked(&terms(Some(100), &[], "latency=100ms,slots=8"), 2000, 1);
     assert_eq!(what_if.least.unwrap().slots, 8);
@@ -234,6 +237,47 @@ fn the_fewest_slots_are_found_by_trying() {
     let (_, what_if) = asked(&terms(Some(100), &[], ""), 2000, 1);
     assert_eq!(what_if.least, None);
     assert_eq!(what_if_of_nothing(), None);
+}
+
+#[test]
+fn the_fewest_slots_are_no_slower_than_any_that_were_tried_and_fail_no_more_jobs() {
+    for (slots, limits, api) in [
+        (20, &[][..], "latency=50ms,limit=10/1s window"),
+        (3, &[][..], "latency=50ms,limit=50/1s window"),
+        (3, &[][..], "latency=50ms,limit=50/1s"),
+        (
+            40,
+            &["100/s", "10/200ms window"][..],
+            "latency=p50:10ms/p99:600ms,limit=40/1s window",
+        ),
+        (5, &["25/1s window"][..], "latency=p50:80ms/p99:400ms"),
+    ] {
+        let mut terms = terms(Some(slots), limits, api);
+        terms.rules.timeout = Duration::from_secs(1);
+        let (planned, what_if) = asked(&terms, 200, 1);
+        let least = what_if.least.unwrap();
+        let failed = planned.summary.tally.counts.failed;
+        assert!(
+            least.cell.failed <= failed + 2,
+            "{api}: {least:?}, and {failed} fail as it is"
+        );
+        let no_longer = |cell: Cell| cell.takes * 100 <= least.best * 101;
+        assert!(no_longer(least.cell), "{api}: {least:?}");
+        let fewer = least.one_less.filter(|fewer| no_longer(*fewer));
+        assert!(
+            fewer.is_none_or(|fewer| fewer.failed > least.cell.failed),
+            "{api}: {least:?}"
+        );
+        let changed = what_if.rows.iter();
+        let changed = changed.flat_map(|row| [row.halved, row.doubled, row.none]);
+        let slots = changed.take(3).flatten().chain([what_if.as_is]);
+        for other in slots.filter(|other| other.failed <= failed) {
+            assert!(
+                least.best <= other.takes,
+                "{api}: {least:?}, and {other:?} is sooner"
+            );
+        }
+    }
 }
 
 fn what_if_of_nothing() -> Option<WhatIf> {
@@ -244,32 +288,57 @@ fn what_if_of_nothing() -> Option<WhatIf> {
 
 #[test]
 fn a_sample_says_of_all_jobs_what_all_of_them_say() {
-    for (slots, limits) in [
+    for (slots, limits, more) in [
         (
             Some(20),
             &["1000/s name=qps", "tokens 60000/m name=tpm"][..],
+            "",
         ),
-        (Some(20), &[][..]),
-        (None, &["100/10s window"][..]),
-        (Some(5), &["10/s burst=100"][..]),
+        (Some(20), &[][..], ""),
+        (None, &["100/10s window"][..], ""),
+        (Some(5), &["10/s burst=100"][..], ""),
+        // What the server bounds is no limit of the run.
+        (Some(20), &[][..], ",limit=100/1s window"),
+        (Some(20), &[][..], ",slots=3"),
     ] {
-        let terms = terms(slots, limits, "latency=exp:50ms");
+        let mut terms = terms(slots, limits, &format!("latency=exp:50ms{more}"));
+        terms.rules.retry.max_attempts = std::num::NonZeroU32::new(100).unwrap();
         let planned = {
             let cost = |line: u64| 1 + line * 37 % 199;
             let lines = (0..12_000).map(|line| Ok(job(line, Some(cost(line)), 1)));
             forecast::plan(&terms, lines, |_, _| {})
         };
         let what_if = what_if(&terms, &planned.drawn, &planned.summary).unwrap();
-        let Sample::Drawn { jobs, as_is } = what_if.sample else {
-            panic!("{limits:?}: {what_if:?}")
-        };
-        assert_eq!(jobs, 2_000);
-        let (told, came) = (as_is.as_secs_f64(), planned.summary.elapsed.as_secs_f64());
+        assert_eq!(what_if.sample, Sample::Drawn(2_000), "{limits:?}");
+        let told = what_if.as_is.takes.as_secs_f64();
+        let came = planned.summary.elapsed.as_secs_f64();
         assert!(
             (told / came - 1.0).abs() < 0.02,
-            "{limits:?}: {told}, not {came}"
+            "{limits:?}{more}: {told}, not {came}"
         );
     }
+}
+
+#[test]
+fn as_it_is_is_the_plan_itself_whatever_lies_between_the_jobs() {
+    let api = "latency=p50:50ms/p99:400ms,fail=503:20%,limit=50/1s window";
+    let mut terms = terms(Some(7), &["60/s"], api);
+    terms.rules.timeout = Duration::from_millis(300);
+    terms.rules.retry.max_attempts = std::num::NonZeroU32::new(2).unwrap();
+    let lines = (0..400).map(|line| match line % 5 {
+        2 => Err(bad(line)),
+        _ => Ok(job(line, Some(10), 1)),
+    });
+    let planned = forecast::plan(&terms, lines, |_, _| {});
+    let told = what_if(&terms, &planned.drawn, &planned.summary).unwrap();
+    let counts = &planned.summary.tally.counts;
+    assert!(counts.failed > 0);
+    let itself = Cell {
+        takes: planned.summary.elapsed,
+        done: 320,
+        failed: counts.failed,
+    };
+    assert_eq!(told.as_is, itself);
 }
 
 #[test]

@@ -44,11 +44,9 @@ pub fn what_if(terms: &Terms, drawn: &Drawn, as_is: &Summary) -> Option<WhatIf> 
     });
     Some(WhatIf {
         rows: rows.collect(),
+        as_is: itself.cell,
         sample: if drawn.is_part() {
-            Sample::Drawn {
-                jobs: drawn.len(),
-                as_is: itself.cell.takes,
-            }
+            Sample::Drawn(drawn.len())
         } else {
             Sample::All
         },

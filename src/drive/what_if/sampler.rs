@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::Method;
 
 use crate::dice::mix;
-use crate::job::{Job, Keys, Origin, Place, Target, Units};
+use crate::job::{BadLine, Job, JobHash, Keys, Origin, Place, Target, Units};
 use crate::retry::RetryUnsafe;
 
 /// Jobs of a sample of which a dozen runs take a second.
@@ -131,20 +131,40 @@ impl Drawn {
     }
 
     /// The jobs, in order. They have the origin, keys and units of those of the input, and nothing else.
-    pub(super) fn jobs(&self) -> impl Iterator<Item = Job> + '_ {
+    ///
+    /// If they are all of them, the lines between them that make no job are there too: what is drawn for a job
+    /// goes by its place in the input.
+    pub(super) fn lines(&self) -> impl Iterator<Item = Result<Job, BadLine>> + '_ {
         let url = "http://sample/";
         let target = Arc::new(Target {
             written: url.into(),
             url: url.parse().expect("it is a URL"),
         });
         let file: Arc<str> = "sample".into();
-        self.jobs.iter().map(move |(seq, job)| {
-            let place = Place {
+        let mut next = 0;
+        self.jobs.iter().flat_map(move |(seq, job)| {
+            let from = if self.is_part() { *seq } else { next };
+            next = seq + 1;
+            let file = file.clone();
+            let place = move |seq| Place {
                 file: file.clone(),
                 line: seq + 1,
             };
-            job.job(place, target.clone())
+            let job = job.job(place(*seq), target.clone());
+            let bad = (from..*seq).map(move |seq| Err(no_job(place(seq))));
+            bad.chain([Ok(job)])
         })
+    }
+}
+
+fn no_job(place: Place) -> BadLine {
+    BadLine {
+        place,
+        column: 1,
+        what: String::new(),
+        mend: String::new(),
+        id: None,
+        hash: JobHash(0),
     }
 }
 
@@ -181,7 +201,7 @@ mod tests {
     }
 
     fn inputs(drawn: &Drawn) -> Vec<u64> {
-        let jobs = drawn.jobs();
+        let jobs = drawn.lines().map(Result::unwrap);
         jobs.map(|job| job.units.unwrap().input).collect()
     }
 
@@ -190,11 +210,23 @@ mod tests {
         let all = drawn(1, 100, 0..100);
         assert_eq!((all.len(), all.of(), all.is_part()), (100, 100, false));
         assert_eq!(inputs(&all), (0..100).collect::<Vec<_>>());
-        for (seq, job) in all.jobs().enumerate() {
+        for (seq, job) in all.lines().enumerate() {
+            let job = job.unwrap();
             let repeats = RetryUnsafe::Idempotent.allows(&job);
             assert_eq!(repeats, !seq.is_multiple_of(3), "{seq}");
             assert_eq!(job.place.line, seq as u64 + 1);
         }
+    }
+
+    #[test]
+    fn lines_between_jobs_that_make_none_keep_their_places_where_all_are_drawn() {
+        let odd = || (0..50).map(|nth| 2 * nth + 1);
+        let lines: Vec<bool> = drawn(1, 50, odd())
+            .lines()
+            .map(|line| line.is_ok())
+            .collect();
+        assert_eq!(lines, [false, true].repeat(50));
+        assert_eq!(drawn(1, 49, odd()).lines().count(), 49);
     }
 
     #[test]

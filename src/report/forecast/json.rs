@@ -41,8 +41,11 @@ pub fn json(plan: &Forecast) -> Value {
         "peak_in_flight": summary.peak_in_flight,
         "least_concurrency": plan.what_if.as_ref().and_then(|what_if| what_if.least).map(|least| json!({
             "slots": least.slots,
-            "elapsed_ms": millis(least.takes),
-            "one_less_ms": least.one_less.map(millis),
+            "elapsed_ms": millis(least.cell.takes),
+            "failed": least.cell.failed,
+            "one_less_ms": least.one_less.map(|cell| millis(cell.takes)),
+            "best_ms": millis(least.best),
+            "tried": least.tried,
         })),
         "tries": summary.tally.tries,
         "retries": summary.tally.retries,
@@ -133,26 +136,28 @@ fn tokens(plan: &Forecast) -> Option<Value> {
 }
 
 fn what_if(what_if: &WhatIf) -> Value {
-    let told = |cell: Option<Cell>| {
-        cell.map(|cell| {
-            json!({
-                "elapsed_ms": millis(cell.takes),
-                "jobs": cell.done,
-                "failed": cell.failed,
-            })
+    let told = |cell: Cell| {
+        json!({
+            "elapsed_ms": millis(cell.takes),
+            "jobs": cell.done,
+            "failed": cell.failed,
         })
     };
     let rows = what_if.rows.iter().map(|row| {
         json!({
             "bound": row.name,
-            "halved": told(row.halved),
-            "doubled": told(row.doubled),
-            "none": told(row.none),
+            "halved": row.halved.map(told),
+            "doubled": row.doubled.map(told),
+            "none": row.none.map(told),
         })
     });
     let sample = match what_if.sample {
         Sample::All => None,
-        Sample::Drawn { jobs, as_is } => Some(json!({ "jobs": jobs, "as_is_ms": millis(as_is) })),
+        Sample::Drawn(jobs) => Some(jobs),
     };
-    json!({ "sample": sample, "rows": rows.collect::<Vec<_>>() })
+    json!({
+        "sample": sample.map(|jobs| json!({ "jobs": jobs, "as_is_ms": millis(what_if.as_is.takes) })),
+        "as_is": told(what_if.as_is),
+        "rows": rows.collect::<Vec<_>>(),
+    })
 }

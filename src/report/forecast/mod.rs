@@ -115,6 +115,8 @@ pub struct Unfit {
 pub struct WhatIf {
     /// A row for each bound that is set, in the order of the command line.
     pub rows: Vec<Row>,
+    /// All bounds as they are, from the same jobs as the rows.
+    pub as_is: Cell,
     /// What the rows are made of.
     pub sample: Sample,
     /// The fewest slots that do; `None` where no other limit sets a ceiling.
@@ -150,25 +152,24 @@ pub struct Cell {
 pub enum Sample {
     /// All of them.
     All,
-    /// So many, drawn by the seed, for all; the bounds as they are then give `as_is`.
-    Drawn {
-        /// How many.
-        jobs: u64,
-        /// How long all take by the sample, to be set beside the plan itself.
-        as_is: Duration,
-    },
+    /// So many, drawn by the seed, for all.
+    Drawn(u64),
 }
 
 /// What takes so many per cent longer counts as no longer.
 pub const NO_LONGER: u32 = 1;
 
-/// The fewest slots with which the jobs take no longer than with more.
+/// The fewest slots, of all that were tried, that take no longer than the fastest with which no more jobs fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Least {
     /// So many.
     pub slots: u64,
-    /// How long it takes with them.
-    pub takes: Duration,
-    /// How long it takes with one less; `None` if that is none.
-    pub one_less: Option<Duration>,
+    /// What comes of the jobs with them.
+    pub cell: Cell,
+    /// And with one less; `None` if that is none.
+    pub one_less: Option<Cell>,
+    /// The time of the fastest.
+    pub best: Duration,
+    /// How many numbers of slots were tried.
+    pub tried: u64,
 }

@@ -16,8 +16,8 @@ use crate::units::{Tick, show_span, three_digits};
 /// The most jobs, lines and origins of a list.
 const FEW: usize = 5;
 
-/// As many more or fewer that fail, in per cent of the jobs, are worth a word.
-const WORTH_SAYING: u64 = 1;
+/// A sample that is wrong by more than this about the bounds as they are, in per cent, says so.
+const FAR_OFF: u32 = 5;
 
 /// The whole plan, each line ended. `now` is the time of the wall clock, for who could start at once.
 pub fn text(plan: &Forecast, now: Option<SystemTime>, look: Look) -> String {
@@ -168,15 +168,17 @@ impl Page {
         );
         self.section("IN FLIGHT", &peak, Tone::Calm);
         if let Some(least) = plan.what_if.as_ref().and_then(|what_if| what_if.least) {
-            let less = least.one_less.map(|span| {
+            let less = least.one_less.map(|cell| {
                 let less = least.slots - 1;
                 let verb = if less == 1 { "takes" } else { "take" };
-                format!(", {less} {verb} {}", lasting(span))
+                format!("; {less} {verb} {}", shown(cell))
             });
             let text = format!(
-                "--concurrency {} is the least that takes no longer than more of them would (to {NO_LONGER} %; tried: {}{})",
+                "--concurrency {} is the least of {} tried within {NO_LONGER} % of the fastest with as few failures ({}): {}{}",
                 least.slots,
-                lasting(least.takes),
+                least.tried,
+                lasting(least.best),
+                shown(least.cell),
                 less.unwrap_or_default()
             );
             self.section("", &text, Tone::Calm);
@@ -237,9 +239,9 @@ impl Page {
 
     fn what_if(&mut self, plan: &Forecast, what_if: &WhatIf) {
         let dash = self.glyphs().dash();
-        let as_is = lasting(plan.summary.elapsed);
+        let as_is = shown(what_if.as_is);
         let rows = what_if.rows.iter().map(|bound| {
-            let cell = |cell: Option<Cell>| cell.map_or(dash.to_owned(), |it| shown(plan, it));
+            let cell = |cell: Option<Cell>| cell.map_or(dash.to_owned(), shown);
             let cells = Some(vec![
                 cell(bound.halved),
                 as_is.clone(),
@@ -264,28 +266,31 @@ impl Page {
             none: self.glyphs().dash(),
         };
         self.grid("WHAT IF", &grid);
-        if let Sample::Drawn { jobs, as_is } = what_if.sample {
+        if let Sample::Drawn(jobs) = what_if.sample {
             let counts = &plan.summary.tally.counts;
-            let text = format!(
-                "from a sample of {jobs} of {} jobs, scaled to all; as it is, it says {}",
-                counts.read - counts.invalid,
-                lasting(as_is)
-            );
+            let all = counts.read - counts.invalid;
+            let text = format!("from a sample of {jobs} of {all} jobs, scaled to all");
             self.section("", &text, Tone::Calm);
+            let (says, takes) = (what_if.as_is.takes, plan.summary.elapsed);
+            if says.abs_diff(takes) * 100 > takes * FAR_OFF {
+                let text = format!(
+                    "as it is, all of them take {}: compare the columns with each other only",
+                    lasting(takes)
+                );
+                self.section("", &text, Tone::Alarm);
+            }
         }
     }
 }
 
-/// The time, and which share of the jobs fails if that is another than as it is.
-fn shown(plan: &Forecast, cell: Cell) -> String {
-    let counts = &plan.summary.tally.counts;
-    let percent = |failed: u64, done: u64| (failed * 100).checked_div(done).unwrap_or(0);
-    let failed = percent(cell.failed, cell.done);
-    let as_is = percent(counts.failed, counts.done() - counts.invalid);
-    if failed.abs_diff(as_is) < WORTH_SAYING {
-        lasting(cell.takes)
-    } else {
-        format!("{}, {failed}% fail", lasting(cell.takes))
+/// The time, and which share of the jobs fails if any does.
+fn shown(cell: Cell) -> String {
+    let percent = (cell.failed * 100).checked_div(cell.done).unwrap_or(0);
+    let takes = lasting(cell.takes);
+    match (cell.failed, percent) {
+        (0, _) => takes,
+        (_, 0) => format!("{takes}, <1% fail"),
+        (_, percent) => format!("{takes}, {percent}% fail"),
     }
 }
 
