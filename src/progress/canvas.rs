@@ -18,7 +18,7 @@ pub(super) enum Clear {
     Blanks,
 }
 
-/// One row of a terminal, and the rows that are left above it.
+/// One row of a terminal, and the lines that are left above it.
 #[derive(Clone)]
 pub(super) struct Canvas(Arc<Mutex<Inner>>);
 
@@ -89,7 +89,7 @@ impl TermLike for Canvas {
         Ok(())
     }
 
-    /// A row that stays.
+    /// A line that stays. It may take several rows of the terminal: the cursor never goes back up to them.
     fn write_line(&self, line: &str) -> io::Result<()> {
         self.inner().pending.extend([line, "\n"]);
         Ok(())

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, TermLike};
 
+use crate::letters::calm;
 use crate::metrics::{Counts, Owner, Setup};
 use crate::terminal::{self, Screen};
 use crate::units::Tick;
@@ -161,7 +162,7 @@ impl Progress {
         (self.mode != Mode::None).then_some(self.next)
     }
 
-    /// Prints a message above the line that is redrawn; each of its lines is cut to the terminal.
+    /// Prints a message above the line that is redrawn, whole: a terminal breaks the lines that are too long for it.
     pub fn note(&mut self, text: &str) {
         self.remeasure();
         let print = || text.lines().for_each(|line| self.print(line));
@@ -224,10 +225,9 @@ impl Progress {
 
     /// Progress that cannot be written is no reason to end a run.
     fn print(&self, line: &str) {
-        let line = fitted(line, self.columns_of_text());
         let _ = self
             .canvas
-            .write_line(&line)
+            .write_line(&calm(line))
             .and_then(|()| self.canvas.flush());
     }
 
@@ -305,13 +305,14 @@ mod tests {
     }
 
     #[test]
-    fn plain_lines_are_cut_to_the_terminal() {
+    fn on_a_narrow_terminal_plain_lines_leave_facts_out_and_cut_none() {
         let narrow = Screen {
             columns: 20,
             rows: 5,
         };
-        let text = printed(Mode::Auto, Some(narrow));
-        assert!(text.lines().all(|line| line.len() < 20), "{text}");
+        let lines = "10s 50/100 ok 50 failed 0 5.0/s\na note\\u{1b}[1m\nof two lines\n\
+                     20s 100/100 ok 100 failed 0 5.0/s\n";
+        assert_eq!(printed(Mode::Auto, Some(narrow)), lines);
     }
 
     #[test]

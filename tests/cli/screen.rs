@@ -126,7 +126,10 @@ fn pages_fit_the_terminal_that_they_go_to() {
             .stderr_is_a_terminal_of(columns, 30)
             .output();
         reported.exits(1).says("VERDICT");
-        assert_fits(&seen(&reported.stderr), columns.into(), "report");
+        // What failed is told in one line, and the terminal breaks it.
+        let mut page = seen(&reported.stderr);
+        page.retain(|line| !line.starts_with("jobs.urls:4: "));
+        assert_fits(&page, columns.into(), "report");
         for line in [
             "verify out.jsonl",
             "help limits",
@@ -174,6 +177,22 @@ fn terminals_too_small_for_a_bar_get_plain_lines() {
     }
 }
 
+/// What is on a terminal of 60 rows at last, each line whole; and the most bars that ever stood there at once.
+fn left_on(text: &str, columns: u16) -> (String, usize) {
+    let size = |of: u16| of.try_into().expect("it is above zero");
+    let mut terminal = vt100::Parser::new(size(60), size(columns), 0);
+    let mut most = 0;
+    // Bytes are drawn in pieces: what stands there is looked at before each is taken away.
+    for piece in text.split_inclusive("\u{1b}[J") {
+        terminal.process(piece.trim_end_matches("\u{1b}[J").as_bytes());
+        let lines = terminal.screen().contents();
+        let bars = lines.lines().filter(|line| line.contains("in flight 1"));
+        most = most.max(bars.count());
+        terminal.process(b"\x1b[J");
+    }
+    (terminal.screen().contents(), most)
+}
+
 #[test]
 fn a_warning_stands_in_a_line_of_its_own_above_the_bar() {
     let url = format!("/{}", "x".repeat(300));
@@ -185,40 +204,45 @@ fn a_warning_stands_in_a_line_of_its_own_above_the_bar() {
     let done = Shaper::run()
         .jobs("jobs.urls", list)
         .args(["-c", "1", "-v", "--max-attempts", "1", "--report", "none"])
-        .stderr_is_a_terminal_of(60, 30)
+        .stderr_is_a_terminal_of(60, 60)
         .with_results()
         .output();
     done.exits(1).says("failed 0").says("failed 1");
-    let mut terminal = vt100::Parser::new(
-        30.try_into().expect("it is above zero"),
-        60.try_into().expect("it is above zero"),
-        0,
-    );
-    let mut most = 0;
-    // Bytes are drawn in pieces: what stands there is looked at before each is taken away.
-    for piece in done.stderr.split_inclusive("\u{1b}[J") {
-        terminal.process(piece.trim_end_matches("\u{1b}[J").as_bytes());
-        let screen = terminal.screen();
-        let bars = screen
-            .rows(0, 60)
-            .filter(|row| row.contains("in flight 1"))
-            .count();
-        assert!(bars <= 1, "{}", screen.contents());
-        assert!(
-            (0..30).all(|row| !screen.row_wrapped(row)),
-            "{}",
-            screen.contents()
-        );
-        most = most.max(bars);
-        terminal.process(b"\x1b[J");
+    let (end, bars) = left_on(&done.stderr, 60);
+    assert_eq!((bars, end.contains("in flight")), (1, false), "{done}");
+    let warnings = end.lines().filter(|line| line.starts_with("jobs.urls:4: "));
+    assert_eq!(warnings.count(), 1, "{end}");
+}
+
+#[test]
+fn what_is_said_above_the_bar_is_whole_on_terminals_of_all_widths() {
+    let gone = Server::answering(|_| Step::status(401).after(Duration::from_millis(50)));
+    let job = |more: &str| format!("{{\"url\":\"{}\"{more}}}\n", gone.url("/"));
+    let jobs = format!("{}\n{}", job(",\"tokns\":1"), job("").repeat(40));
+    for (columns, mode) in [
+        (80, "bar"),
+        (60, "bar"),
+        (30, "bar"),
+        (60, "plain"),
+        (20, "auto"),
+    ] {
+        let done = Shaper::run()
+            .jobs("jobs.jsonl", jobs.clone())
+            .args(["-c", "3", "--stop-if", "401>2"])
+            .args(["--report", "none", "--progress", mode])
+            .stderr_is_a_terminal_of(columns, 60)
+            .with_results()
+            .output();
+        done.exits(1);
+        let (end, _) = left_on(&done.stderr, columns);
+        for whole in [
+            "unknown field \"tokns\"",
+            "did you mean \"tokens\"?",
+            "stopping early: 3 answers 401 (--stop-if '401>2'); finishing ",
+        ] {
+            assert!(end.contains(whole), "{columns} {mode}: {end}");
+        }
     }
-    assert_eq!(most, 1, "no bar was drawn: {done}");
-    let end = terminal.screen().contents();
-    let warning = end
-        .lines()
-        .filter(|line| line.starts_with("jobs.urls:4: "))
-        .count();
-    assert_eq!((warning, end.contains("in flight")), (1, false), "{end}");
 }
 
 #[test]
