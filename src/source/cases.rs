@@ -163,8 +163,13 @@ fn an_unknown_field_is_told_with_the_one_that_was_meant() {
             .count(),
         2
     );
-    let notice = "unknown field \"metod\" at line 1, did you mean \"method\"?";
-    assert_eq!(source.notices(), [notice]);
+    let notices = source.notices();
+    let [notice] = &notices[..] else {
+        panic!("{notices:?}");
+    };
+    let (place, mend) = notice.split_once(": unknown field \"metod\"\n").unwrap();
+    assert!(place.contains(".jsonl:1:"), "{place}");
+    assert_eq!(mend, "  mend: did you mean \"method\"?");
     assert!(source.notices().is_empty());
     assert!(check_strict(spec).unwrap_err().what.contains(notice));
 }
@@ -193,6 +198,65 @@ fn numbers_that_json_does_not_have_are_refused_where_they_stand() {
         assert!(bad.what.starts_with("not valid JSON"), "{bad}");
         assert_eq!(bad.column, column, "{bad}");
     }
+}
+
+#[test]
+fn what_is_no_json_is_told_in_words_that_need_no_parser() {
+    for (line, told) in [
+        (
+            "{\"url\":nope}\n",
+            "the only bare words are true, false and null",
+        ),
+        ("{\"url\":}\n", "here a value is due"),
+        (
+            "{url:1}\n",
+            "here the name of a field is due, in double quotes",
+        ),
+        (
+            "{\"url\":\"a\",}\n",
+            "a comma stands behind the last field or value",
+        ),
+        (
+            "{\"url\":\"a\"} {}\n",
+            "something stands behind the end of the object",
+        ),
+        ("{\"url\":[1\n", "the line ends inside an array"),
+        ("{\"url\":\"a\n", "the line ends inside a string"),
+        ("{\"url\":\n", "the line ends where a value is due"),
+        ("{\"url\":1\n", "the line ends inside an object"),
+        ("{\"url\":{\n", "the line ends inside an object"),
+    ] {
+        let what = bad(line.to_owned()).what;
+        assert!(
+            what.starts_with(&format!("not valid JSON: {told}")),
+            "{line}: {what}"
+        );
+    }
+}
+
+#[test]
+fn a_line_without_end_is_one_bad_line_and_the_next_is_read() {
+    let mut jobs = tempfile::NamedTempFile::new().unwrap();
+    // A hole in a file reads as so many zeros.
+    jobs.seek(io::SeekFrom::Start(64 << 20)).unwrap();
+    jobs.write_all(b"12345\nhttp://h/after\n").unwrap();
+    let spec = Spec {
+        inputs: vec![Input::File(jobs.path().to_owned())],
+        ..Spec::default()
+    };
+    assert_eq!(count(&spec), Some(2));
+    let lines = lines(&spec);
+    let bad = lines[0].as_ref().unwrap_err();
+    assert_eq!(
+        (bad.column, &*bad.what),
+        (
+            (64 << 20) + 1,
+            "the line has 67108869 bytes, a job at most 67108864 (64 MiB)"
+        )
+    );
+    assert!(bad.mend.contains("a line of its own"), "{bad}");
+    assert_eq!(lines[1].as_ref().unwrap().target.url.path(), "/after");
+    assert_eq!(lines.len(), 2);
 }
 
 #[test]

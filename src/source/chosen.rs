@@ -81,7 +81,7 @@ impl Chosen {
         let Some(raw) = self.lines.next().map_err(unreadable)? else {
             return Ok(Found::End(count));
         };
-        if !makes_result(raw.bytes, &self.input, &mut self.format) {
+        if !makes_result(&raw, &self.input, &mut self.format) {
             return Ok(Found::Nothing);
         }
         let format = self.format.expect("a line that makes a result has told it");
@@ -101,7 +101,7 @@ fn found<'a>(
     folder: &Path,
     rules: &mut Rules,
 ) -> Found<'a> {
-    let (id, draft) = read(raw, format, folder, &mut |_| {});
+    let (id, draft) = read(raw, format, folder, &mut |_, _| {});
     let body_file = draft.as_ref().ok().and_then(body_file);
     let job = draft.and_then(|draft| rules.job(place.clone(), id.clone(), draft));
     match job {
@@ -112,7 +112,7 @@ fn found<'a>(
                 body_file,
             },
         ),
-        Err(fault) => Found::Bad(fault.of_line(place, id, raw.bytes)),
+        Err(fault) => Found::Bad(fault.of_line(place, id, raw.hash())),
     }
 }
 
@@ -129,7 +129,7 @@ fn format_of(path: &Path, input: &Input, given: Option<Format>) -> io::Result<Op
     while format.is_none()
         && let Some(raw) = lines.next()?
     {
-        makes_result(raw.bytes, input, &mut format);
+        makes_result(&raw, input, &mut format);
     }
     Ok(format)
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::lines::Lines;
+use super::lines::{Extent, Lines, RawLine};
 use super::{Format, Input, Spec, urls};
 
 /// Larger inputs are not read twice.
@@ -40,16 +40,17 @@ fn count_file(path: &Path, input: &Input, mut format: Option<Format>, most: u64)
     while count < most
         && let Some(line) = lines.next().ok()?
     {
-        count += u64::from(makes_result(line.bytes, input, &mut format));
+        count += u64::from(makes_result(&line, input, &mut format));
     }
     Some(count)
 }
 
-/// Whether a line makes a result: it is neither blank nor a comment. The first such line tells the format.
-pub(super) fn makes_result(line: &[u8], input: &Input, format: &mut Option<Format>) -> bool {
-    if line.trim_ascii().is_empty() {
+/// Whether a line makes a result: it is neither blank nor a comment. The first such line tells the format. One that
+/// is too long is not blank, whatever it begins with.
+pub(super) fn makes_result(line: &RawLine, input: &Input, format: &mut Option<Format>) -> bool {
+    if line.extent == Extent::Whole && line.bytes.trim_ascii().is_empty() {
         return false;
     }
-    let format = *format.get_or_insert_with(|| Format::guess(line, input));
-    format != Format::Urls || !urls::is_comment(line)
+    let format = *format.get_or_insert_with(|| Format::guess(line.bytes, input));
+    format != Format::Urls || !urls::is_comment(line.bytes)
 }

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::Method;
 use serde_json::value::RawValue;
 
-use super::{at, hash};
-use crate::job::{BadLine, Headers, Place};
+use super::at;
+use crate::job::{BadLine, Headers, JobHash, Place};
 
 /// What is wrong with a line.
 #[derive(Debug)]
@@ -28,14 +28,14 @@ impl Fault {
     }
 
     /// The line that it is a fault of.
-    pub(super) fn of_line(self, place: Place, id: Option<Box<str>>, line: &[u8]) -> BadLine {
+    pub(super) fn of_line(self, place: Place, id: Option<Box<str>>, hash: JobHash) -> BadLine {
         BadLine {
             place,
             column: self.column,
             what: self.what,
             mend: self.mend,
             id,
-            hash: hash::of_line(line),
+            hash,
         }
     }
 }

@@ -36,6 +36,35 @@ pub(super) fn of_line(line: &[u8]) -> JobHash {
     JobHash(hasher.finish())
 }
 
+/// The same of one that is too long to be held: its bytes as they come, and their number behind them.
+pub(super) struct LongLine {
+    hasher: SipHasher24,
+    length: u64,
+}
+
+impl LongLine {
+    /// Of a line that begins so.
+    pub(super) fn begun(bytes: &[u8]) -> Self {
+        let mut line = Self {
+            hasher: SipHasher24::new(),
+            length: 0,
+        };
+        line.goes_on(bytes);
+        line
+    }
+
+    pub(super) fn goes_on(&mut self, bytes: &[u8]) {
+        self.hasher.write(bytes);
+        self.length += bytes.len() as u64;
+    }
+
+    /// Its bytes, and its hash.
+    pub(super) fn ended(mut self) -> (u64, JobHash) {
+        self.hasher.write(&self.length.to_le_bytes());
+        (self.length, JobHash(self.hasher.finish()))
+    }
+}
+
 /// The length goes before the bytes, so that no two lists of parts are one run of bytes.
 fn part(hasher: &mut SipHasher24, bytes: &[u8]) {
     hasher.write(&(bytes.len() as u64).to_le_bytes());
@@ -64,6 +93,21 @@ mod tests {
     fn the_hash_of_a_line_is_the_same_in_every_version() {
         assert_eq!(hash(&[("x-a", "1")]).to_string(), "bfdc2ef8cab44397");
         assert_eq!(of_line(b"{}").to_string(), "d408252ca4d7b409");
+    }
+
+    #[test]
+    fn the_hash_of_a_long_line_is_that_of_all_its_bytes_however_they_come() {
+        let line = b"0123456789abcdefghij";
+        let hash = |parts: &[&[u8]]| {
+            let mut long = LongLine::begun(b"");
+            parts.iter().for_each(|part| long.goes_on(part));
+            long.ended()
+        };
+        let (length, whole) = hash(&[line]);
+        assert_eq!((length, &*whole.to_string()), (20, "426cacbefd92cdb4"));
+        assert_eq!(hash(&[&line[..3], &line[3..4], &line[4..]]), (20, whole));
+        assert_ne!(hash(&[&line[..19], b"k"]).1, whole);
+        assert_ne!(of_line(line), whole);
     }
 
     #[test]

@@ -37,29 +37,29 @@ pub(super) const FIELDS: [&str; 14] = [
 /// The id of the line, if that could be read, and what else it says.
 pub(super) type Read<'a> = (Option<Box<str>>, Result<Draft<'a>, Fault>);
 
-/// Reads a line. `folder` is where a `body_file` is looked for; `unknown` is told every other field.
+/// Reads a line. `folder` is where a `body_file` is looked for; `unknown` is told every other field and its column.
 pub(super) fn read<'a>(
     line: &'a str,
     end: LineEnd,
     folder: &Path,
-    unknown: &mut dyn FnMut(&str),
+    unknown: &mut dyn FnMut(&str, u64),
 ) -> Read<'a> {
     let Members(members) = match serde_json::from_str(line) {
         Ok(members) => members,
         Err(why) => return (None, Err(not_json(&why, end))),
     };
+    let context = Context { line };
     let mut fields = Fields::default();
     let mut twice = None;
     for (name, value) in &members {
         let Some(field) = fields.named(name) else {
-            unknown(name);
+            unknown(name, context.column(value));
             continue;
         };
         if field.replace(value).is_some() {
             twice.get_or_insert((name, *value));
         }
     }
-    let context = Context { line };
     let id = match context.text("id", fields.id) {
         Ok(id) => id.map(Box::from),
         Err(fault) => return (None, Err(fault)),
@@ -100,10 +100,28 @@ fn not_json(why: &serde_json::Error, end: LineEnd) -> Fault {
                 .map_or(&*text, |split| split.0);
             Fault::new(
                 column,
-                format!("not valid JSON: {reason}"),
+                format!("not valid JSON: {}", plainly(reason)),
                 "write one whole JSON object on each line, without NaN or Infinity",
             )
         }
+    }
+}
+
+/// The parser's reason in words for who has written the line.
+fn plainly(reason: &str) -> &str {
+    match reason {
+        "EOF while parsing a list" => "the line ends inside an array",
+        "EOF while parsing a string" => "the line ends inside a string",
+        "EOF while parsing a value" => "the line ends where a value is due",
+        "EOF while parsing an object" => "the line ends inside an object",
+        "expected ident" => "the only bare words are true, false and null",
+        "expected value" => {
+            "here a value is due: a string in double quotes, a number, true, false, null, [ or {"
+        }
+        "key must be a string" => "here the name of a field is due, in double quotes",
+        "trailing characters" => "something stands behind the end of the object",
+        "trailing comma" => "a comma stands behind the last field or value",
+        clear => clear,
     }
 }
 

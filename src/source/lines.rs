@@ -1,6 +1,13 @@
-//! Physical lines of an input, of any length, each as soon as it is there. Floor 4: doors.
+//! Physical lines of an input, each as soon as it is there. Floor 4: doors.
 
 use std::io::{self, BufRead, BufReader, Read};
+
+use super::hash::{self, LongLine};
+use crate::job::JobHash;
+
+/// Bytes of a line before its LF. Of a longer one only the length and the hash are learned: so much of jobs is held
+/// in all, too.
+pub(super) const LONGEST: usize = 64 << 20;
 
 /// A line that was longer than this does not keep its memory.
 const KEPT: usize = 1 << 20;
@@ -17,17 +24,44 @@ pub(super) enum LineEnd {
 /// One line without its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct RawLine<'a> {
-    /// Its bytes, without the byte order mark if that opens the input.
+    /// Its bytes, without the byte order mark if that opens the input; its beginning if it is too long.
     pub(super) bytes: &'a [u8],
+    /// Whether these are all.
+    pub(super) extent: Extent,
     /// From 1.
     pub(super) number: u64,
     /// What ends it.
     pub(super) end: LineEnd,
 }
 
+impl RawLine<'_> {
+    /// See [`JobHash`].
+    pub(super) fn hash(&self) -> JobHash {
+        match self.extent {
+            Extent::Whole => hash::of_line(self.bytes),
+            Extent::Longer { hash, .. } => hash,
+        }
+    }
+}
+
+/// How much of a line is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All of it.
+    Whole,
+    /// The beginning of one that is longer than [`LONGEST`].
+    Longer {
+        /// Its bytes before the LF, without a byte order mark.
+        length: u64,
+        /// Over all of them.
+        hash: JobHash,
+    },
+}
+
 /// The lines of one input, in order.
 pub(super) struct Lines {
     reader: BufReader<Box<dyn Read + Send>>,
+    longest: usize,
     line: Vec<u8>,
     number: u64,
 }
@@ -35,8 +69,13 @@ pub(super) struct Lines {
 impl Lines {
     /// The lines of what `input` gives, from its next byte on.
     pub(super) fn new(input: Box<dyn Read + Send>) -> Self {
+        Self::bounded(input, LONGEST)
+    }
+
+    fn bounded(input: Box<dyn Read + Send>, longest: usize) -> Self {
         Self {
             reader: BufReader::with_capacity(64 << 10, input),
+            longest,
             line: Vec::new(),
             number: 0,
         }
@@ -51,24 +90,70 @@ impl Lines {
     pub(super) fn next(&mut self) -> io::Result<Option<RawLine<'_>>> {
         self.line.clear();
         self.line.shrink_to(KEPT);
-        if self.reader.read_until(b'\n', &mut self.line)? == 0 {
+        let most = self.longest as u64 + 1;
+        let mut reader = (&mut self.reader).take(most);
+        if reader.read_until(b'\n', &mut self.line)? == 0 {
             return Ok(None);
         }
         self.number += 1;
-        let mut bytes = &*self.line;
-        if self.number == 1 {
-            bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+        let mark: &[u8] = if self.number == 1 {
+            BYTE_ORDER_MARK
+        } else {
+            b""
+        };
+        let is_too_long = self.line.len() > self.longest && !self.line.ends_with(b"\n");
+        if is_too_long {
+            let begun = LongLine::begun(unmarked(&self.line, mark));
+            self.line.truncate(KEPT);
+            self.line.shrink_to(KEPT);
+            let ((length, hash), end) = self.pass_over(begun)?;
+            return Ok(Some(RawLine {
+                bytes: unmarked(&self.line, mark),
+                extent: Extent::Longer { length, hash },
+                number: self.number,
+                end,
+            }));
         }
+        let bytes = unmarked(&self.line, mark);
         let (bytes, end) = match bytes.strip_suffix(b"\n") {
             Some(bytes) => (bytes, LineEnd::Newline),
             None => (bytes, LineEnd::Input),
         };
         Ok(Some(RawLine {
             bytes: bytes.strip_suffix(b"\r").unwrap_or(bytes),
+            extent: Extent::Whole,
             number: self.number,
             end,
         }))
     }
+
+    /// Reads the rest of a line, and holds none of it.
+    fn pass_over(&mut self, mut line: LongLine) -> io::Result<((u64, JobHash), LineEnd)> {
+        loop {
+            let ahead = match self.reader.fill_buf() {
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
+                ahead => ahead?,
+            };
+            let line_end = ahead.iter().position(|byte| *byte == b'\n');
+            line.goes_on(&ahead[..line_end.unwrap_or(ahead.len())]);
+            let (read, end) = match line_end {
+                Some(at) => (at + 1, Some(LineEnd::Newline)),
+                None if ahead.is_empty() => (0, Some(LineEnd::Input)),
+                None => (ahead.len(), None),
+            };
+            self.reader.consume(read);
+            if let Some(end) = end {
+                return Ok((line.ended(), end));
+            }
+        }
+    }
+}
+
+/// Of UTF-8, as some editors put it at the beginning of a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+fn unmarked<'a>(line: &'a [u8], mark: &[u8]) -> &'a [u8] {
+    line.strip_prefix(mark).unwrap_or(line)
 }
 
 #[cfg(test)]
@@ -100,6 +185,38 @@ mod tests {
     fn blank_lines_are_lines_and_an_empty_input_has_none() {
         assert_eq!(lines(b"\n\r\na").len(), 3);
         assert_eq!(lines(b"").len(), 0);
+    }
+
+    #[test]
+    fn of_a_line_that_is_too_long_the_length_and_the_hash_are_learned_and_the_next_one_is_whole() {
+        let input = b"\xEF\xBB\xBF12345678901234\n1234567890\n12345678901\r\n12345678901234";
+        let mut lines = Lines::bounded(Box::new(&input[..]), 10);
+        let mut next = || {
+            let line = lines.next().unwrap()?;
+            let length = match line.extent {
+                Extent::Whole => None,
+                Extent::Longer { length, .. } => Some(length),
+            };
+            Some((length, line.end, line.hash()))
+        };
+        let hash = |bytes: &[u8]| LongLine::begun(bytes).ended().1;
+        let (newline, input) = (LineEnd::Newline, LineEnd::Input);
+        let long = hash(b"12345678901234");
+        assert_eq!(next(), Some((Some(14), newline, long)));
+        assert_eq!(next(), Some((None, newline, hash::of_line(b"1234567890"))));
+        let with_cr = hash(b"12345678901\r");
+        assert_eq!(next(), Some((Some(12), newline, with_cr)));
+        assert_eq!(next(), Some((Some(14), input, long)));
+        assert_eq!(next(), None);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_never_held_whole() {
+        let input = io::repeat(b' ').take(10 << 20);
+        let mut lines = Lines::bounded(Box::new(input), 2 << 20);
+        let line = lines.next().unwrap().unwrap();
+        assert!(matches!(line.extent, Extent::Longer { length, .. } if length == 10 << 20));
+        assert!(lines.line.capacity() <= KEPT);
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub use count::count;
 use count::makes_result;
 use draft::Fault;
 use ids::Ids;
-use lines::{Lines, RawLine};
+use lines::{Extent, LONGEST, Lines, RawLine};
 use rules::Rules;
 use unknown::Unknown;
 
@@ -184,7 +184,7 @@ impl Source {
         self.peeked.as_ref()
     }
 
-    /// One warning for each unknown field met since the last call: with its first line and, if one is
+    /// One warning for each unknown field met since the last call: with its first place and, if one is
     /// near, the field that was probably meant.
     pub fn notices(&mut self) -> Vec<String> {
         self.unknown.take()
@@ -202,7 +202,7 @@ impl Source {
             Ok(raw) => raw?,
             Err(why) => return Some(Err(unreadable(&current.input, &why))),
         };
-        if !makes_result(raw.bytes, &current.input, &mut current.format) {
+        if !makes_result(&raw, &current.input, &mut current.format) {
             return Some(Ok(None));
         }
         let format = current
@@ -213,13 +213,10 @@ impl Source {
             file: Arc::clone(&self.names[input]),
             line: raw.number,
         };
-        let shown = || match self.names.len() {
-            1 => format!("line {}", raw.number),
-            _ => place.to_string(),
-        };
-        let mut unknown = |field: &str| {
+        let mut unknown = |field: &str, column: u64| {
             if !self.rules.keys.has_field(field) {
-                self.unknown.meet(field, &jsonl::FIELDS, shown);
+                let place = || format!("{place}:{column}");
+                self.unknown.meet(field, &jsonl::FIELDS, place);
             }
         };
         let (id, draft) = read(&raw, format, &current.folder, &mut unknown);
@@ -237,7 +234,7 @@ impl Source {
                 }
             });
         Some(Ok(Some(
-            job.map_err(|fault| fault.of_line(place, id, raw.bytes)),
+            job.map_err(|fault| fault.of_line(place, id, raw.hash())),
         )))
     }
 
@@ -300,8 +297,11 @@ fn read<'a>(
     raw: &RawLine<'a>,
     format: Format,
     folder: &Path,
-    unknown: &mut dyn FnMut(&str),
+    unknown: &mut dyn FnMut(&str, u64),
 ) -> jsonl::Read<'a> {
+    if let Extent::Longer { length, .. } = raw.extent {
+        return (None, Err(too_long(length)));
+    }
     match (std::str::from_utf8(raw.bytes), format) {
         (Ok(line), Format::Jsonl) => jsonl::read(line, raw.end, folder, unknown),
         (Ok(line), Format::Urls) => (None, Ok(urls::read(line))),
@@ -311,6 +311,14 @@ fn read<'a>(
             (None, Err(Fault::new(at, what, "save the file as UTF-8")))
         }
     }
+}
+
+fn too_long(length: u64) -> Fault {
+    Fault::new(
+        LONGEST as u64 + 1,
+        format!("the line has {length} bytes, a job at most {LONGEST} (64 MiB)"),
+        "give each job a line of its own (jq -c .[] FILE takes an array apart), and a large body a file (\"body_file\")",
+    )
 }
 
 fn duplicate(job: &Job, first: ids::Line, here: ids::Line, names: &[Arc<str>]) -> Fault {

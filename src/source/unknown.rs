@@ -23,7 +23,7 @@ impl Unknown {
         }
     }
 
-    /// Notes a field that is none of `known`, met at `place` ("line 3").
+    /// Notes a field that is none of `known`, met at `place` (`jobs.jsonl:3:17`).
     pub(super) fn meet(&mut self, field: &str, known: &[&str], place: impl FnOnce() -> String) {
         let shown: String = field.chars().take(64).collect();
         if self.seen.len() > TOLD || self.seen.contains(&shown) {
@@ -38,9 +38,11 @@ impl Unknown {
                 .map(|name| (strsim::jaro_winkler(&lower, name), name))
                 .filter(|(likeness, _)| *likeness >= SIMILAR)
                 .max_by(|(a, _), (b, _)| a.total_cmp(b));
-            let meant =
-                meant.map_or_else(String::new, |(_, name)| format!(", did you mean {name:?}?"));
-            format!("unknown field {shown:?} at {}{meant}", place())
+            let mend = meant.map_or_else(
+                || "leave it out, or put what is your own into \"meta\"".to_owned(),
+                |(_, name)| format!("did you mean {name:?}?"),
+            );
+            format!("{}: unknown field {shown:?}\n  mend: {mend}", place())
         };
         self.seen.insert(shown);
         self.notices.push(notice);
@@ -60,20 +62,20 @@ mod tests {
         let mut unknown = Unknown::new();
         for (nth, field) in fields.iter().enumerate() {
             unknown.meet(field, &["method", "url", "id"], || {
-                format!("line {}", nth + 1)
+                format!("j:{}:9", nth + 1)
             });
         }
         unknown.take()
     }
 
     #[test]
-    fn a_field_is_told_once_with_what_was_meant() {
+    fn a_field_is_told_once_with_its_place_and_what_was_meant() {
         assert_eq!(
             told(&["metod", "metod", "URL", "colour"]),
             [
-                "unknown field \"metod\" at line 1, did you mean \"method\"?",
-                "unknown field \"URL\" at line 3, did you mean \"url\"?",
-                "unknown field \"colour\" at line 4",
+                "j:1:9: unknown field \"metod\"\n  mend: did you mean \"method\"?",
+                "j:3:9: unknown field \"URL\"\n  mend: did you mean \"url\"?",
+                "j:4:9: unknown field \"colour\"\n  mend: leave it out, or put what is your own into \"meta\"",
             ]
         );
     }

@@ -115,7 +115,7 @@ fn strict_sends_nothing_when_any_line_is_bad() {
         .output();
     unknown
         .exits(2)
-        .says("unknown field \"metod\" at line 1, did you mean \"method\"?");
+        .says("unknown field \"metod\"\n  mend: did you mean \"method\"?");
     assert_eq!(server.requests().len(), 0, "{unknown}");
 }
 
@@ -215,7 +215,7 @@ fn an_unknown_field_is_a_warning_with_a_suggestion() {
         .with_results()
         .output();
     done.exits(0)
-        .says("unknown field \"metod\" at line 1, did you mean \"method\"?")
+        .says("unknown field \"metod\"\n  mend: did you mean \"method\"?")
         .never_says("\"meta\"");
     let results = done.results();
     assert_eq!(statuses(&results), ["ok", "ok"]);
