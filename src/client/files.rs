@@ -9,6 +9,13 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 /// the system; and two for the look-up of a name.
 const LATER: u64 = 12;
 
+/// One is the connection of a slot, one a connect that came too late for it, or the look-up of a name; and as many
+/// stay open between tries.
+const FOR_A_SLOT: u64 = 3;
+
+/// Numbers of files that are advised are round.
+const ROUND: u64 = 256;
+
 /// Where a process does not tell its open files.
 const USUALLY_OPEN: u64 = 12;
 
@@ -26,8 +33,10 @@ pub enum Ends {
 pub struct Room {
     /// So many files may be open.
     pub files: u64,
-    /// So many of them may be connections.
-    pub connections: u64,
+    /// So many of them are no connections.
+    others: u64,
+    /// Files of a connection.
+    each: u64,
 }
 
 impl Room {
@@ -39,37 +48,49 @@ impl Room {
     }
 
     fn of(files: u64, open: u64, ends: Ends) -> Self {
-        let free = files.saturating_sub(open + LATER);
-        let connections = match ends {
-            Ends::Ours => free,
-            Ends::Both => free / 2,
-        };
-        Self { files, connections }
+        Self {
+            files,
+            others: open + LATER,
+            each: match ends {
+                Ends::Ours => 1,
+                Ends::Both => 2,
+            },
+        }
     }
 
     /// What is left where something else in this process opens so many files.
     #[must_use]
     pub fn beside(self, others: u64) -> Self {
         Self {
-            connections: self.connections.saturating_sub(others),
+            others: self.others + others,
             ..self
         }
     }
 
+    fn connections(self) -> u64 {
+        self.files.saturating_sub(self.others) / self.each
+    }
+
     /// The most tries in flight; zero: not one.
     ///
-    /// A third: one is its connection, one a connect that came too late for it, or the look-up of a name; and as
-    /// many stay open between tries.
     pub fn slots(self) -> u64 {
-        match self.connections {
+        match self.connections() {
             0 => 0,
-            some => (some / 3).max(1),
+            some => (some / FOR_A_SLOT).max(1),
         }
+    }
+
+    /// The open files that so many slots need, rounded up: another time others may be open.
+    pub fn files_for(self, slots: u64) -> u64 {
+        let connections = slots.saturating_mul(FOR_A_SLOT);
+        let files = connections.saturating_mul(self.each);
+        let files = files.saturating_add(self.others);
+        files.checked_next_multiple_of(ROUND).unwrap_or(u64::MAX)
     }
 
     /// The most connections that may stay open between tries, beside two files for each slot.
     pub fn kept(self, slots: u64) -> u64 {
-        self.connections.saturating_sub(slots.saturating_mul(2))
+        self.connections().saturating_sub(slots.saturating_mul(2))
     }
 }
 
@@ -112,6 +133,17 @@ mod tests {
                     assert!(all <= files, "{slots} slots take {all} of {files}");
                     assert!(slots == 1 || room.kept(slots) >= slots, "{room:?}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn the_files_that_are_advised_are_enough_for_the_slots_and_fewer_round_ones_are_not() {
+        for ends in [Ends::Ours, Ends::Both] {
+            for slots in [2, 3, 500, 5_000] {
+                let advised = Room::of(64, 11, ends).beside(23).files_for(slots);
+                let with = |files| Room::of(files, 11, ends).beside(23).slots();
+                assert!(with(advised) >= slots && with(advised - ROUND) < slots);
             }
         }
     }

@@ -248,19 +248,24 @@ fn cut(rules: &mut Rules, room: Option<Room>) -> Result<Option<String>, Problem>
         return Ok(None);
     };
     let (files, most) = (room.files, room.slots());
+    let all = rules.slots.map_or(PORTS, Cost::get);
+    let mend = format!(
+        "allow more open files (ulimit -n {}), or lower --concurrency",
+        room.files_for(all)
+    );
     let Some(fits) = Cost::new(most) else {
         let what = format!("{files} open files are too few for a single connection");
-        return Err(Problem::usage(what, MORE_FILES));
+        return Err(Problem::usage(what, mend));
     };
     let asked = match rules.slots {
         Some(slots) if slots <= fits => return Ok(None),
-        None if most > u16::MAX.into() => return Ok(None),
+        None if most >= PORTS => return Ok(None),
         Some(slots) => slots.get().to_string(),
         None => "none".to_owned(),
     };
     rules.slots = Some(fits);
     Ok(Some(format!(
-        "warning: {files} open files (ulimit -n) are too few for all slots: -c {asked} is cut to {most}\n  mend: {MORE_FILES}"
+        "warning: {files} open files (ulimit -n) are too few for all slots: -c {asked} is cut to {most}\n  mend: {mend}"
     )))
 }
 
@@ -271,8 +276,8 @@ fn connections_kept(rules: &Rules, room: Option<Room>) -> usize {
     kept.unwrap_or(usize::MAX)
 }
 
-/// What gives room for more connections.
-const MORE_FILES: &str = "allow more open files (ulimit -n 1024)";
+/// Of one address, from 0 on.
+const PORTS: u64 = 1 << 16;
 
 /// Who may speak to a run.
 struct Outside {

@@ -21,7 +21,7 @@ fn slots_are_cut_to_what_the_open_files_allow_and_no_job_fails() {
         done.exits(0)
             .says("warning: 64 open files")
             .says(&format!("-c {slots} is cut to"))
-            .says("mend: allow more open files (ulimit -n 1024)")
+            .says("mend: allow more open files (ulimit -n ")
             .never_says("first failed");
         assert_eq!(done.stderr.matches("warning").count(), 1, "{done}");
         assert_eq!(done.counts().ok, 300);
@@ -37,6 +37,24 @@ fn slots_are_cut_to_what_the_open_files_allow_and_no_job_fails() {
             done.files()
         );
     }
+}
+
+#[test]
+fn the_open_files_that_are_advised_are_enough_for_the_slots_that_were_asked() {
+    let server = Server::start([Step::ok()]);
+    let with = |files: u32| {
+        Shaper::run()
+            .jobs("jobs.urls", server.list(5))
+            .args(["-c", "150", "--metrics", "0", "--mock=latency=1ms"])
+            .files_at_once(files)
+            .with_results()
+            .output()
+    };
+    let few = with(64);
+    let (_, advised) = few.stderr.split_once("(ulimit -n ").expect("it is told");
+    let (advised, _) = advised.split_once(')').expect("it ends");
+    let enough = with(advised.parse().expect("a number"));
+    enough.exits(0).never_says("warning").says("150 slots");
 }
 
 #[test]
