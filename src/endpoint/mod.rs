@@ -5,6 +5,7 @@ mod families;
 mod page;
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -23,8 +24,8 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::runtime::{self, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::{Semaphore, oneshot};
-use tokio::task::{LocalSet, spawn_local};
+use tokio::sync::oneshot;
+use tokio::task::{AbortHandle, LocalSet, spawn_local, yield_now};
 
 pub use page::About;
 
@@ -53,13 +54,15 @@ impl Ask {
     }
 }
 
-/// The most connections at once; others wait for their turn.
-const CONNECTIONS: usize = 4;
+/// The most connections at once. One more takes the place of the oldest: who asks is answered within milliseconds, so
+/// that is one that says nothing.
+const CONNECTIONS: usize = 16;
 
-/// The most files that it opens: one for each connection, and six for the socket that listens and the runtime.
-pub const FILES: u64 = CONNECTIONS as u64 + 6;
+/// The most files that it opens: one for each connection, one that takes a place, and six for the socket that listens
+/// and the runtime.
+pub const FILES: u64 = CONNECTIONS as u64 + 7;
 
-/// The longest that one may take: who is silent keeps nobody out for longer.
+/// The longest that one may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The run is asked at most so often, whoever asks here how often.
@@ -157,16 +160,20 @@ impl Server {
         const REST: Duration = Duration::from_millis(10);
         let listener = tokio::net::TcpListener::from_std(listener);
         let listener = listener.expect("the runtime is entered, and the socket does not block");
-        let room = Arc::new(Semaphore::new(CONNECTIONS));
+        let mut open: VecDeque<AbortHandle> = VecDeque::with_capacity(CONNECTIONS);
         loop {
-            let place = Arc::clone(&room).acquire_owned().await;
             match listener.accept().await {
                 Ok((stream, _)) => {
+                    open.retain(|connection| !connection.is_finished());
+                    if open.len() == CONNECTIONS
+                        && let Some(oldest) = open.pop_front()
+                    {
+                        oldest.abort();
+                        // It lets go of its file when it is its turn.
+                        yield_now().await;
+                    }
                     let connection = Rc::clone(&self).connection(stream);
-                    spawn_local(async move {
-                        connection.await;
-                        drop(place);
-                    });
+                    open.push_back(spawn_local(connection).abort_handle());
                 }
                 Err(_) => self.rest(REST).await,
             }

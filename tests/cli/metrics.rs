@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -21,6 +22,9 @@ fn address(running: &mut Running) -> String {
 /// One request there: head and body of the answer.
 fn ask(address: &str, what: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).expect("it listens");
+    stream
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .expect("it is a socket");
     write!(stream, "{what} HTTP/1.1\r\nhost: {address}\r\n\r\n").expect("it reads");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("it answers text");
@@ -181,8 +185,13 @@ fn who_connects_and_says_nothing_holds_nobody_up_for_long() {
         .start();
     running.write(&server.list(1));
     let address = address(&mut running);
-    let silent: Vec<TcpStream> = (0..4)
-        .map(|_| TcpStream::connect(&address).expect("it listens"))
+    // One by one, each for as long as it may be silent, they would take a minute and more.
+    let silent: Vec<TcpStream> = (0..200)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&address).expect("it listens");
+            stream.write_all(b"GET /metr").expect("it is taken");
+            stream
+        })
         .collect();
     running.write(&server.list(5));
     running.until("six requests", || server.requests().len() == 6);
