@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::letters::calm;
+
 /// Something that ends the run: what, where, and how to mend it.
 ///
 /// A request that failed is not a `Problem`, it is a result.
@@ -45,7 +47,7 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.place.is_empty() {
-            write!(out, "{}: ", self.place)?;
+            write!(out, "{}: ", calm(&self.place))?;
         }
         out.write_str(&self.what)?;
         if !self.mend.is_empty() {
@@ -118,5 +120,7 @@ mod tests {
             problem.to_string(),
             "jobs.jsonl:41:17: `url` is missing\n  mend: give every line a \"url\""
         );
+        let named = Problem::usage("is empty", "").at("a\n\u{1b}[2J");
+        assert_eq!(named.to_string(), "a\\u{a}\\u{1b}[2J: is empty");
     }
 }

@@ -10,6 +10,7 @@ use http::{HeaderName, HeaderValue, Method};
 use serde_json::value::RawValue;
 use url::Url;
 
+use crate::letters::calm;
 use crate::units::Cost;
 
 /// One request of the input, ready to be sent any number of times.
@@ -252,7 +253,7 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}:{}", self.file, self.line)
+        write!(out, "{}:{}", calm(&self.file), self.line)
     }
 }
 

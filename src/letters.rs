@@ -1,6 +1,7 @@
 //! Text that others wrote, as it may stand among ours. Floor 1: words.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 /// Whether a letter acts on what stands around it: controls move a cursor or end a line, and some turn the direction
 /// of a line. Unicode TR 9 §2.
@@ -20,6 +21,11 @@ pub fn calm(text: &str) -> Cow<'_, str> {
 /// The same of a text in lines, which stay lines.
 pub fn calm_lines(text: &str) -> Cow<'_, str> {
     written_out(text, |letter| letter != '\n' && acts(letter))
+}
+
+/// The name of a file, likewise.
+pub fn calm_path(path: impl AsRef<Path>) -> String {
+    calm(&path.as_ref().to_string_lossy()).into_owned()
 }
 
 fn written_out(text: &str, wrong: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -60,5 +66,6 @@ mod tests {
         }
         assert_eq!(calm_lines("two\nlines\r"), "two\nlines\\u{d}");
         assert!(matches!(calm("plain"), Cow::Borrowed("plain")));
+        assert_eq!(calm_path("a\nb/\u{1b}c"), "a\\u{a}b/\\u{1b}c");
     }
 }

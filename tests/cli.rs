@@ -20,6 +20,7 @@ mod cli {
     mod limits;
     mod man;
     mod metrics;
+    mod names;
     mod ordered;
     mod output;
     mod pipes;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Calls that belong to few places: the call, where it may stand, and why.
-const RESERVED: [Reserved; 8] = [
+const RESERVED: [Reserved; 9] = [
     Reserved("Instant::now", &[CLOCK]),
     Reserved("SystemTime::now", &[CLOCK]),
     Reserved("tokio::time", &[CLOCK]),
@@ -14,12 +14,17 @@ const RESERVED: [Reserved; 8] = [
     Reserved("print!", &STDOUT),
     Reserved("stdout()", &STDOUT),
     Reserved("process::exit", &[MAIN]),
+    Reserved("display()", &[LETTERS]),
 ];
 const MAIN: Home = Home(
     "src/main.rs",
     "an exit elsewhere skips what is still to be written",
 );
 const CLOCK: Home = Home("src/clock.rs", "everything else is told the time");
+const LETTERS: Home = Home(
+    "src/letters.rs",
+    "a name of a file that is shown may act on the terminal: `calm_path`",
+);
 /// Standard output carries results, or a report that was asked for there.
 const STDOUT: [Home; 3] = [
     Home("src/command/", "without results, the report is the output"),

@@ -8,6 +8,7 @@ use super::args::ShowArgs;
 use super::files::{folder, may_be_written};
 use crate::error::{Exit, Problem, to_write};
 use crate::file;
+use crate::letters::calm_path;
 use crate::report::Report;
 use crate::report::comparison::Comparison;
 use crate::report::hdr::Hdr;
@@ -54,5 +55,5 @@ pub(super) fn put(path: &Path, text: &str) -> io::Result<()> {
 fn unwritten(why: &io::Error, what: &str, path: &Path, option: &str) -> Problem {
     let mend = format!("{}, or name another {option}", to_write(why));
     let what = format!("{what} cannot be written: {why}");
-    Problem::new(Exit::Unwritten, what, mend).at(path.display().to_string())
+    Problem::new(Exit::Unwritten, what, mend).at(calm_path(path))
 }

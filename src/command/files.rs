@@ -7,6 +7,7 @@ use rustix::fs::{Access, access};
 
 use super::args::{OutputArgs, ShowArgs};
 use crate::error::{Exit, Problem};
+use crate::letters::calm_path;
 use crate::manifest;
 
 /// A file that has a role, and what is told of who wants it too.
@@ -58,7 +59,7 @@ fn free(path: &Path, taken: &[Taken<'_>], what: &str, option: &str) -> Result<()
     match taken.iter().find(|taken| same(&taken.path, path)) {
         None => Ok(()),
         Some(Taken { is, .. }) => Err(Problem::usage(
-            format!("{what} cannot go to {}: {is}", path.display()),
+            format!("{what} cannot go to {}: {is}", calm_path(path)),
             format!("name another file with {option}"),
         )),
     }
@@ -82,7 +83,7 @@ fn place(path: &Path, what: &str, option: &str) -> Result<(), Problem> {
     };
     Err(Problem::new(
         Exit::Unwritten,
-        format!("{what} cannot go to {}: {why}", path.display()),
+        format!("{what} cannot go to {}: {why}", calm_path(path)),
         format!("name another {option}"),
     ))
 }

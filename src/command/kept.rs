@@ -68,7 +68,9 @@ impl Kept {
             slack_us: nanos(SLACK) / 1_000,
             inputs: inputs.iter().cloned().map(Input::named).collect(),
             base_url: base_url.map(|url| without_credentials(url.as_str())),
-            folder: env::current_dir().ok().map(|it| it.display().to_string()),
+            folder: env::current_dir()
+                .ok()
+                .map(|it| it.to_string_lossy().into_owned()),
             given: Some(given(args)),
             transport: Some(TRANSPORT.to_owned()),
             arrivals: Some(args.rules.waiting.arrivals.to_string()),

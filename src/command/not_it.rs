@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::origin::Run;
 use crate::error::Problem;
 use crate::job::without_credentials;
+use crate::letters::calm_path;
 use crate::manifest::Input;
 use crate::results::FailedJob;
 use crate::source::Found;
@@ -34,7 +35,7 @@ impl NotIt<'_> {
         if let Found::Job(_, written) = found
             && let Some(file) = &written.body_file
         {
-            let what = format!("what is in {} may have changed", file.display());
+            let what = format!("what is in {} may have changed", calm_path(file));
             reasons.push((what, "restore it"));
         }
         if !self.run.told.earlier.is_empty() {
@@ -54,16 +55,16 @@ impl NotIt<'_> {
                 mends.push((*mend).to_owned());
             }
         }
-        let results = self.run.results.display();
+        let results = calm_path(self.run.results);
         mends.push(format!(
             "if lines have only moved, `shaper run JOBS -o {results} --resume --retry-failed` finds the jobs"
         ));
-        let place = format!("{}:{}", self.path.display(), self.job.line);
+        let place = format!("{}:{}", calm_path(self.path), self.job.line);
         Problem::usage(what, mends.join("; ")).at(place)
     }
 
     fn difference(&self, found: &Found) -> String {
-        let failed = format!("{}:{}", self.run.results.display(), self.job.result);
+        let failed = format!("{}:{}", calm_path(self.run.results), self.job.result);
         let id = |id: Option<&str>| id.map_or("no id".to_owned(), |id| format!("id {id:?}"));
         match found {
             Found::Job(now, _) => match self.job.job {
@@ -89,7 +90,7 @@ impl NotIt<'_> {
     fn changed(&self) -> Option<Reason> {
         let mut inputs = self.run.told.inputs.iter();
         let then = inputs.find(|input| input.name == self.name)?;
-        let now = Input::named(self.path.display().to_string());
+        let now = Input::named(self.path.to_string_lossy().into_owned());
         let what = match (then.size, now.size, then.changed_us, now.changed_us) {
             (Some(then), Some(now), ..) if then != now => {
                 format!("the file has changed since the run: {then} bytes then, {now} now")

@@ -10,6 +10,7 @@ use url::Url;
 use super::args::ReportArgs;
 use crate::error::Problem;
 use crate::job::without_credentials;
+use crate::letters::calm_path;
 use crate::manifest::{self, Manifest};
 use crate::results::FailedJob;
 use crate::source;
@@ -28,7 +29,7 @@ pub(super) struct Run<'a> {
 
 impl<'a> Run<'a> {
     pub(super) fn of(results: &'a Path, args: &'a ReportArgs) -> Result<Self, Problem> {
-        let place = manifest::path_of(results).display().to_string();
+        let place = calm_path(manifest::path_of(results));
         let told = manifest::find(results).and_then(|told| told.ok_or("no such file".to_owned()));
         let told = told.map_err(|why| {
             let what = format!("does not tell where the jobs came from: {why}");
@@ -90,7 +91,7 @@ impl<'a> Run<'a> {
     fn without_file(&self, job: &FailedJob) -> Problem {
         let inputs = self.told.inputs.len();
         let what = format!("does not tell its `file`, and the run had {inputs} inputs");
-        let results = self.results.display();
+        let results = calm_path(self.results);
         let mend = format!("run them with `shaper run JOBS -o {results} --resume --retry-failed`");
         Problem::usage(what, mend).at(format!("{results}:{}", job.result))
     }
@@ -111,10 +112,10 @@ impl<'a> Run<'a> {
         if let Some(path) = places.iter().find(there) {
             return Ok(path.clone());
         }
-        let tried: Vec<_> = places.iter().map(|it| it.display().to_string()).collect();
+        let tried: Vec<_> = places.iter().map(|it| calm_path(it)).collect();
         let what = format!("the job file is not there; tried {}", tried.join(" and "));
         let mend = "put it back there, or beside the results";
-        Err(Problem::usage(what, mend).at(name.display().to_string()))
+        Err(Problem::usage(what, mend).at(calm_path(name)))
     }
 
     /// The options without which the lines are other jobs, as far as they may be shown.

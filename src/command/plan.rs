@@ -15,6 +15,7 @@ use crate::drive::forecast::{self, Planned, Terms};
 use crate::drive::what_if;
 use crate::engine::Rules;
 use crate::error::{Exit, Problem};
+use crate::letters::calm_path;
 use crate::limit::keys_of;
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::Theory;
@@ -111,7 +112,7 @@ fn asked_api(args: &ApiArgs) -> Result<(ModelSpec, Option<Observed>, Api), Probl
         let answers = format!(
             "answers as the {} of {}: p50 {}, p99 {}{left_out}",
             service.ok.count(),
-            path.display(),
+            calm_path(path),
             show_span(quantile(0.5)),
             show_span(quantile(0.99)),
         );

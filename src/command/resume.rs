@@ -9,6 +9,7 @@ use crate::clock::Clock;
 use crate::engine::Seam;
 use crate::error::Problem;
 use crate::file::changed;
+use crate::letters::calm_path;
 use crate::limit::{Setting, Since, Spec, keys_of};
 use crate::manifest::{self, Before, Owners, Unrecorded};
 use crate::outcome::Status;
@@ -65,7 +66,7 @@ pub(super) fn open(
     let run = manifest::find(path).map_err(|why| {
         let what = format!("does not tell what the run was: {why}");
         let mend = "restore it, or move it away: then the results alone say where to go on";
-        Problem::usage(what, mend).at(manifest::path_of(path).display().to_string())
+        Problem::usage(what, mend).at(calm_path(manifest::path_of(path)))
     })?;
     let reaches = limits.iter().map(|limit| limit.reach(setting));
     let epoch = Tick(nanos(clock.epoch()));
@@ -102,7 +103,7 @@ pub(super) fn open(
     let seam = Seam::between(zero, epoch, sends, since, told.chain(untold));
     let resume = Resume {
         done: std::mem::take(&mut earlier.done),
-        results: path.display().to_string(),
+        results: calm_path(path),
         failed: if args.resume.retry_failed {
             Failed::Again
         } else {

@@ -24,6 +24,7 @@ use crate::drive::live::{Live, Notes, SLACK};
 use crate::endpoint::{self, About, Ask, Endpoint};
 use crate::engine::{End, Rules, Signal};
 use crate::error::{Exit, Problem};
+use crate::letters::calm_path;
 use crate::limit::{Spec, keys_of};
 use crate::metrics::{Setup, Summary};
 use crate::mock::{self, Mock};
@@ -366,7 +367,7 @@ fn start_lines(
 ) -> String {
     let columns = Columns::of(&io::stderr());
     let results = match target {
-        Target::File(path) => format!("to {}", path.display()),
+        Target::File(path) => format!("to {}", calm_path(path)),
         Target::Stdout => "to stdout".to_owned(),
         Target::Nowhere => "counted and not kept (-o FILE keeps them)".to_owned(),
     };

@@ -10,6 +10,7 @@ use super::values::{ColorWhen, ReportForm};
 use super::{beside, print, put, say};
 use crate::engine::{StopIf, Stopped};
 use crate::error::{Exit, Problem};
+use crate::letters::calm_path;
 use crate::report::against::Against;
 use crate::report::html::Named;
 use crate::report::{Glyphs, Look, Paint, Report, csv, json, text};
@@ -132,7 +133,7 @@ fn write(show: &ShowArgs, page: &str) -> Result<(), Problem> {
             format!("the report cannot be written: {why}"),
             "name another --report-file",
         )
-        .at(path.display().to_string())
+        .at(calm_path(path))
     })
 }
 

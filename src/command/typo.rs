@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::letters::calm;
+
 /// The error with a suggestion if one is near, and without the value if that may be a credential.
 pub(super) fn mended(
     mut said: clap::Error,
@@ -38,7 +40,21 @@ pub(super) fn mended(
         }
         _ => {}
     }
-    without_secrets(said)
+    calmed(without_secrets(said))
+}
+
+/// What was typed, as it may be shown.
+fn calmed(mut said: clap::Error) -> clap::Error {
+    for kind in [
+        ContextKind::InvalidArg,
+        ContextKind::InvalidSubcommand,
+        ContextKind::InvalidValue,
+    ] {
+        if let Some(typed) = text_of(&said, kind) {
+            said.insert(kind, ContextValue::String(calm(&typed).into_owned()));
+        }
+    }
+    said
 }
 
 /// An option of the command that was typed, else a command that has it.

@@ -10,6 +10,7 @@ use super::values::ReportForm;
 use super::{print, say};
 use crate::drive::live::SLACK;
 use crate::error::{Exit, Problem};
+use crate::letters::calm_path;
 use crate::limit::{KeyBy, Kind, Spec, keys_of};
 use crate::manifest::{self, Manifest, Unrecorded};
 use crate::proof::{self, Event, Proved, Proven, Terms, Verdict, most_at_once};
@@ -103,7 +104,7 @@ pub(super) fn once(paths: &[PathBuf]) -> Result<(), Problem> {
     for path in paths {
         let place = place(path);
         if places.contains(&place) {
-            let what = format!("{} is named twice", path.display());
+            let what = format!("{} is named twice", calm_path(path));
             return Err(Problem::usage(what, "name each file of results once"));
         }
         places.push(place);
@@ -133,13 +134,13 @@ fn limits_of(
 ) -> Result<(Vec<Spec>, Option<u64>), Problem> {
     let mut first: Option<(&PathBuf, Vec<Spec>, Option<u64>)> = None;
     for (path, run) in manifests {
-        let shown = || manifest::path_of(path).display().to_string();
+        let shown = || calm_path(manifest::path_of(path));
         let mend = "give them by options, as to the run: --qps, --window, --tpm";
         let Some(run) = run else {
             fs::metadata(path).map_err(|why| {
                 let mend = "name a file that `shaper run -o` has written";
                 let what = format!("cannot be read: {why}");
-                Problem::usage(what, mend).at(path.display().to_string())
+                Problem::usage(what, mend).at(calm_path(path))
             })?;
             let what = "is not there: nothing tells the limits of the run";
             return Err(Problem::usage(what, mend).at(shown()));
@@ -156,9 +157,9 @@ fn limits_of(
             Some((other, limits, _)) if *limits != specs => {
                 let what = format!(
                     "{} was written under {} and {} under {}",
-                    other.display(),
+                    calm_path(other),
                     or_none(limits),
-                    path.display(),
+                    calm_path(path),
                     or_none(&specs)
                 );
                 return Err(Problem::usage(what, mend));
@@ -186,7 +187,7 @@ fn comparable(path: &std::path::Path, limits: &[Spec], sends: &Sends) -> Result<
     };
     let what = format!("{key} is a credential, told as `key 1`, `key 2` in the order of each file");
     let mend = "verify one file at a time";
-    Err(Problem::usage(what, mend).at(path.display().to_string()))
+    Err(Problem::usage(what, mend).at(calm_path(path)))
 }
 
 /// A key of which some values are hidden.
@@ -222,7 +223,7 @@ fn whole(path: &std::path::Path, run: &Manifest, sends: &Sends) -> Result<(), Pr
         return Ok(());
     };
     let mend = "verify the whole file, or give the limits by options and remove FILE.run";
-    Err(Problem::usage(what, mend).at(path.display().to_string()))
+    Err(Problem::usage(what, mend).at(calm_path(path)))
 }
 
 fn facts(path: &std::path::Path, run: Option<&Manifest>, sends: &Sends) -> Facts {
@@ -236,7 +237,7 @@ fn facts(path: &std::path::Path, run: Option<&Manifest>, sends: &Sends) -> Facts
         },
     };
     Facts {
-        name: path.display().to_string(),
+        name: path.to_string_lossy().into_owned(),
         results: sends.results,
         sends: seen,
         torn: sends.torn,

@@ -17,6 +17,7 @@ pub use unrecorded::Unrecorded;
 
 use crate::error::{Exit, Problem, to_write};
 use crate::file::{self, path_with};
+use crate::letters::calm_path;
 use crate::limit::{KeyBy, Spec, keys_of};
 
 /// Of a run: its rules from the start on, its figures when it is over.
@@ -139,7 +140,7 @@ pub fn check(results: &Path) -> Result<(), Problem> {
     let path = path_of(results);
     let there = path.metadata();
     if there.is_ok_and(|there| there.is_dir() || there.len() > 0) && read(results).is_err() {
-        let what = format!("{} exists and was not written by shaper", path.display());
+        let what = format!("{} exists and was not written by shaper", calm_path(path));
         let mend =
             "move it away, or name another file with -o: what a run was is kept beside its results";
         return Err(Problem::usage(what, mend));
@@ -152,7 +153,7 @@ pub fn read(results: &Path) -> Result<Option<Manifest>, Problem> {
     find(results).map_err(|why| {
         let what = format!("does not tell the limits of the run: {why}");
         let mend = "give them by options, as to the run: --qps, --window, --tpm";
-        Problem::usage(what, mend).at(path_of(results).display().to_string())
+        Problem::usage(what, mend).at(calm_path(path_of(results)))
     })
 }
 
@@ -268,7 +269,7 @@ impl Manifest {
             file.write_all(b"\n")
         });
         written.map(drop).map_err(|why| {
-            let what = format!("{} cannot be written: {why}", path.display());
+            let what = format!("{} cannot be written: {why}", calm_path(path));
             let mend = format!("{}, or name another file with -o", to_write(&why));
             Problem::new(Exit::Unwritten, what, mend)
         })

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::Server;
 use crate::error::{Exit, Problem};
+use crate::letters::calm_path;
 use crate::model::{Answer, Verdict};
 use crate::outcome::{FailureKind, Status};
 use crate::units::Tick;
@@ -31,14 +32,14 @@ impl ArrivalLog {
     pub fn create(path: &Path) -> Result<Self, Problem> {
         let unusable = |why: io::Error| {
             let what = format!("cannot be written: {why}");
-            Problem::usage(what, "name a file in a directory of yours").at(shown(path))
+            Problem::usage(what, "name a file in a directory of yours").at(calm_path(path))
         };
         let file = File::options().create(true).append(true).open(path);
         let file = file.map_err(unusable)?;
         let found = file.metadata().map_err(unusable)?;
         if found.is_file() && found.len() > 0 {
             let mend = "name another file, or remove this one";
-            return Err(Problem::usage("has content already", mend).at(shown(path)));
+            return Err(Problem::usage("has content already", mend).at(calm_path(path)));
         }
         Ok(Self {
             path: path.to_owned(),
@@ -69,13 +70,9 @@ impl ArrivalLog {
             let what = format!("arrivals cannot be written: {why}");
             let mend = "free space there; the file holds the arrivals before";
             let problem = Problem::new(Exit::Unwritten, what, mend);
-            self.lost = Some(problem.at(shown(&self.path)));
+            self.lost = Some(problem.at(calm_path(&self.path)));
         }
     }
-}
-
-fn shown(path: &Path) -> String {
-    path.display().to_string()
 }
 
 /// One request inside the server. Its line is written when it is dropped: with its answer, or

@@ -9,6 +9,7 @@ use super::row::{Names, Row};
 use super::{LineEnd, Lines, Needs, no_result, unreadable};
 use crate::error::{Exit, Problem, to_write};
 use crate::file::{self, path_with};
+use crate::letters::calm_path;
 use crate::proof::Event;
 use crate::units::Tick;
 
@@ -60,7 +61,7 @@ pub enum Tail {
 ///
 /// Memory: 16 bytes a job (24 while it reads), and 56 to 120 bytes for each send since then.
 pub fn look(path: &Path, needs: &Needs, since: Tick, damage: Damage) -> Result<Earlier, Problem> {
-    let shown = path.display().to_string();
+    let shown = calm_path(path);
     let unreadable = |why| unreadable(path, &why);
     let mut lines = Lines::new(File::open(path).map_err(unreadable)?);
     let (mut earlier, mut names) = (Earlier::default(), Names::default());
@@ -162,7 +163,7 @@ impl Earlier {
         lock: impl Fn(&File) -> Result<(), Problem>,
     ) -> Result<File, Problem> {
         let unwritten = |path: &Path, why: io::Error| {
-            let what = format!("{} cannot be written: {why}", path.display());
+            let what = format!("{} cannot be written: {why}", calm_path(path));
             let mend = format!("{}; the results are as they were", to_write(&why));
             Problem::new(Exit::Unwritten, what, mend)
         };

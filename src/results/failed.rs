@@ -13,6 +13,7 @@ use super::{LineEnd, Lines, no_result, unreadable};
 use crate::error::Problem;
 use crate::file::regular;
 use crate::job::{History, Job, JobHash};
+use crate::letters::calm_path;
 use crate::outcome::Status;
 
 /// A job whose last result is `failed`.
@@ -55,7 +56,7 @@ pub struct FailedJobs {
 ///
 /// A last line without its end that is no result was torn; any other such line is a problem.
 pub fn failed(path: &Path, with_url: impl Fn(Option<&str>) -> bool) -> Result<FailedJobs, Problem> {
-    let shown = path.display().to_string();
+    let shown = calm_path(path);
     let unreadable = |why| unreadable(path, &why);
     let mut lines = Lines::new(regular(path).map_err(unreadable)?);
     let (mut found, mut names) = (FailedJobs::default(), Names::default());

@@ -15,6 +15,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::error::Problem;
+use crate::letters::calm_path;
 use crate::limit::{Counts, KeyBy, Spec, keys_of};
 pub use done::{Claim, Done};
 pub use earlier::{Damage, Earlier, Tail, first_unclaimed, look};
@@ -129,5 +130,5 @@ fn no_result(why: &str) -> String {
 
 fn unreadable(path: &Path, why: &io::Error) -> Problem {
     let mend = "name a file that `shaper run -o` has written";
-    Problem::usage(format!("cannot be read: {why}"), mend).at(path.display().to_string())
+    Problem::usage(format!("cannot be read: {why}"), mend).at(calm_path(path))
 }

@@ -49,7 +49,7 @@ impl Results {
         if self.path.as_os_str() == "-" {
             "standard input".to_owned()
         } else {
-            self.path.display().to_string()
+            self.path.to_string_lossy().into_owned()
         }
     }
 }

@@ -6,6 +6,7 @@ use super::row::{Names, Row};
 use super::{LineEnd, Lines, Needs, no_result, unreadable};
 use crate::error::Problem;
 use crate::file::regular;
+use crate::letters::calm_path;
 use crate::proof::Event;
 use crate::units::Tick;
 
@@ -32,7 +33,7 @@ pub fn check(path: &Path) -> Result<(), Problem> {
 /// Reads a file of results. A last line without its end that makes no sense was torn; any other such line
 /// is a problem, and so is one that does not tell what is needed.
 pub fn read(path: &Path, needs: &Needs) -> Result<Sends, Problem> {
-    let shown = path.display().to_string();
+    let shown = calm_path(path);
     let unreadable = |why| unreadable(path, &why);
     let mut lines = Lines::new(regular(path).map_err(unreadable)?);
     let (mut sends, mut names) = (Sends::default(), Names::default());

@@ -8,6 +8,7 @@ use super::sends::damaged;
 use super::{LineEnd, Lines, unreadable};
 use crate::error::Problem;
 use crate::file::regular;
+use crate::letters::calm_path;
 use crate::metrics::Latencies;
 use crate::outcome::Status;
 
@@ -25,7 +26,7 @@ pub struct Service {
 ///
 /// A usage problem if it cannot be read, is no file of results, or holds no answer.
 pub fn service(path: &Path) -> Result<Service, Problem> {
-    let shown = path.display().to_string();
+    let shown = calm_path(path);
     let unreadable = |why| unreadable(path, &why);
     let mut lines = Lines::new(regular(path).map_err(unreadable)?);
     let (mut service, mut results) = (Service::default(), 0_u64);

@@ -8,6 +8,7 @@ use rustix::fs::{FlockOperation, flock, major, minor};
 use rustix::io::Errno;
 
 use crate::error::Problem;
+use crate::letters::calm_path;
 
 /// Holds it until the file is closed, however the program ends. Only regular files: others have several
 /// writers by right. Some file systems have no locks, and there is none then.
@@ -27,7 +28,7 @@ pub fn lock(path: &Path, file: &File) -> Result<(), Problem> {
     };
     let what = format!(
         "another run{who} is writing its results to {}",
-        path.display()
+        calm_path(path)
     );
     Err(Problem::usage(what, mend))
 }

@@ -17,6 +17,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::engine::{Event, Ticket};
 use crate::error::{Exit, Problem};
+use crate::letters::calm_path;
 use crate::outcome::Outcome;
 use crate::units::parse_duration;
 pub use line::{Form, Inputs, Keep, Tell};
@@ -219,7 +220,7 @@ fn end<T>((to, thread): (mpsc::Sender<T>, Thread)) -> Result<(), Problem> {
 }
 
 fn check(path: &Path, existing: Existing) -> Result<(), Problem> {
-    let shown = path.display();
+    let shown = calm_path(path);
     match path.metadata() {
         Ok(there) if there.is_dir() => Err(unusable(path, "it is a directory")),
         Ok(there) if there.is_file() && there.len() > 0 && existing == Existing::Refuse => {
@@ -281,7 +282,7 @@ pub fn hold(path: &Path) -> Result<Option<File>, Problem> {
     if !there.is_file() {
         let what = format!(
             "--resume needs a file of results, {} is none",
-            path.display()
+            calm_path(path)
         );
         return Err(Problem::usage(what, "name a regular file with -o"));
     }
@@ -292,7 +293,7 @@ pub fn hold(path: &Path) -> Result<Option<File>, Problem> {
 }
 
 fn unusable(path: &Path, why: impl std::fmt::Display) -> Problem {
-    let what = format!("cannot write results to {}: {why}", path.display());
+    let what = format!("cannot write results to {}: {why}", calm_path(path));
     Problem::new(Exit::Unwritten, what, "name another file with -o")
 }
 

@@ -17,6 +17,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::{Batch, Form, Fsync, Waiting, no_thread};
 use crate::engine::{Event, Ticket};
 use crate::error::{Exit, Problem, to_write};
+use crate::letters::calm_path;
 
 /// So much text goes into one write, and not much more of it is in memory.
 const ONE_WRITE: usize = 1 << 20;
@@ -44,7 +45,7 @@ enum Out {
 impl Writer {
     pub(super) fn file(path: &Path, file: File, fsync: Fsync) -> Self {
         Self {
-            name: path.display().to_string(),
+            name: calm_path(path),
             path: Some(path.to_owned()),
             file,
             out: Out::File,

@@ -47,7 +47,7 @@ impl Chosen {
     /// Opens a file whose lines are read by the rules of `spec`, whatever inputs that names.
     pub fn open(path: &Path, spec: &Spec) -> Result<Self, Problem> {
         let rules = Rules::new(spec)?;
-        let name = path.display().to_string();
+        let name = path.to_string_lossy().into_owned();
         let input = Input::File(path.to_owned());
         let opened = format_of(path, &input, spec.format).and_then(|format| {
             let lines = Lines::new(Box::new(regular(path)?));
@@ -154,6 +154,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::letters::calm_path;
 
     /// What stands in these lines, with the bytes of jobs.
     fn seen(text: &[u8], spec: &Spec, numbers: &[u64]) -> Vec<String> {
@@ -167,7 +168,7 @@ mod tests {
                 let bytes = String::from_utf8_lossy(written.bytes);
                 let body = written
                     .body_file
-                    .map_or(String::new(), |file| format!(" + {}", file.display()));
+                    .map_or(String::new(), |file| format!(" + {}", calm_path(file)));
                 format!("{}: {bytes}{body}", job.target.url.path())
             }
             Found::Bad(bad) => bad.what,

@@ -15,6 +15,7 @@ use super::draft::{Content, Draft, Fault, SaidUnits};
 use super::lines::LineEnd;
 use crate::job::Headers;
 use crate::json::Members;
+use crate::letters::calm_path;
 
 /// The fields of a job.
 pub(super) const FIELDS: [&str; 14] = [
@@ -369,7 +370,7 @@ impl<'a> Context<'a> {
 fn file(folder: &Path, text: &str) -> Result<Bytes, String> {
     let path = folder.join(text);
     let path = std::path::absolute(&path).unwrap_or(path);
-    let wrong = |why: &dyn fmt::Display| format!("body_file {}: {why}", path.display());
+    let wrong = |why: &dyn fmt::Display| format!("body_file {}: {why}", calm_path(&path));
     let kind = std::fs::metadata(&path).map_err(|why| wrong(&why))?;
     if kind.is_dir() {
         return Err(wrong(&"is a directory"));

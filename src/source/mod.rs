@@ -30,6 +30,7 @@ use std::sync::Arc;
 
 use crate::error::{Exit, Problem};
 use crate::job::{BadLine, Job, Place, Units, UnitsFrom};
+use crate::letters::calm;
 
 pub use batches::Batches;
 pub use chosen::{Chosen, Found, Written};
@@ -101,7 +102,10 @@ fn unreadable(input: &Input, why: &io::Error) -> Problem {
     let mend = if name.contains("://") {
         "jobs come from files; for one URL: echo URL | shaper run".to_owned()
     } else if name.contains('=') {
-        format!("name a file of jobs; as the value of an option it needs its =: --mock={name}")
+        format!(
+            "name a file of jobs; as the value of an option it needs its =: --mock={}",
+            calm(&name)
+        )
     } else {
         "name a file of jobs that you may read".to_owned()
     };
@@ -327,7 +331,7 @@ fn duplicate(job: &Job, first: ids::Line, here: ids::Line, names: &[Arc<str>]) -
         format!("lines {} and {}", first.number, here.number)
     } else {
         let name = usize::try_from(first.input).map_or("", |input| &names[input]);
-        format!("{name}:{} and {}", first.number, job.place)
+        format!("{}:{} and {}", calm(name), first.number, job.place)
     };
     Fault::new(
         1,

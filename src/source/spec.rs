@@ -14,6 +14,7 @@ use url::Url;
 use crate::error::Problem;
 use crate::estimate::Estimator;
 use crate::job::Headers;
+use crate::letters::calm_path;
 use crate::limit::KeyBy;
 
 /// One input of jobs.
@@ -31,7 +32,7 @@ impl Input {
     /// The name as given, `-` for standard input.
     pub fn name(&self) -> String {
         match self {
-            Self::File(path) => path.display().to_string(),
+            Self::File(path) => path.to_string_lossy().into_owned(),
             Self::Stdin | Self::Spooled(_) => "-".to_owned(),
         }
     }
@@ -189,7 +190,7 @@ pub fn inputs(paths: &[PathBuf]) -> Result<Vec<Input>, Problem> {
 /// The problem of inputs without a single job; see `--allow-empty`.
 pub fn empty(inputs: &[Input]) -> Problem {
     let name = |input: &Input| match input {
-        Input::File(path) => path.display().to_string(),
+        Input::File(path) => calm_path(path),
         Input::Stdin | Input::Spooled(_) => "standard input".to_owned(),
     };
     let names: Vec<String> = inputs.iter().take(3).map(name).collect();

@@ -12,6 +12,7 @@ use super::super::origin::Run;
 use super::super::verify::once;
 use super::super::{say, unwritten};
 use crate::error::{Exit, Problem};
+use crate::letters::{calm, calm_path};
 use crate::results::{self, FailedJob, FailedJobs};
 use crate::source::{Chosen, Format, Found};
 
@@ -57,7 +58,7 @@ impl Copy {
 
     /// The failed jobs of a file of results.
     fn all(&mut self, run: &Run) -> Result<(), Problem> {
-        let shown = run.results.display();
+        let shown = calm_path(run.results);
         let passing = run.passing();
         let only = run.only();
         let failed = results::failed(run.results, |file| {
@@ -96,8 +97,12 @@ impl Copy {
 
     /// Jobs whose lines nobody has.
     fn list(&mut self, run: &Run, name: &str, jobs: &[FailedJob]) {
-        let input = if name == "-" { "standard input" } else { name };
-        let shown = run.results.display();
+        let input = if name == "-" {
+            "standard input".into()
+        } else {
+            calm(name)
+        };
+        let shown = calm_path(run.results);
         let mut note = format!(
             "{shown}: {} came from {input}, which cannot be read again:",
             count(jobs.len() as u64, "failed job")
@@ -124,7 +129,7 @@ impl Copy {
             if run.args.format.is_some_and(|wanted| wanted != format) {
                 let jobs = jobs.len() as u64;
                 let left = count(jobs, "failed job");
-                let note = format!("{}: {left} left out: --format {format}", path.display());
+                let note = format!("{}: {left} left out: --format {format}", calm_path(path));
                 self.notes.push(note);
                 self.left += jobs;
                 return Ok(());
@@ -157,10 +162,10 @@ impl Copy {
         }
         if body_files > 0 {
             let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
-            let folder = folder.unwrap_or(Path::new(".")).display();
+            let folder = calm_path(folder.unwrap_or(Path::new(".")));
             self.notes.push(format!(
                 "{}: {} with a body_file: run them from a file in {folder}",
-                path.display(),
+                calm_path(path),
                 count(body_files, "copied line")
             ));
         }
@@ -175,8 +180,8 @@ impl Copy {
         }
         let what = format!(
             "{} holds jobs as {first}, {} as {format}: one output of both could not be run",
-            of.display(),
-            path.display()
+            calm_path(of),
+            calm_path(path)
         );
         let mend = format!("copy one format at a time: --format {first}, then --format {format}");
         Err(Problem::usage(what, mend))

@@ -11,6 +11,7 @@ use super::limits::{self, Limits, Told};
 use crate::drive::live::SLACK;
 use crate::engine::{Arrivals, End, Refund};
 use crate::error::Problem;
+use crate::letters::calm_path;
 use crate::limit::{Spec, keys_of};
 use crate::manifest::{self, Manifest, Unrecorded};
 use crate::metrics::{Found, Measure, Run, Runs, Setup, Timeline};
@@ -105,8 +106,8 @@ impl FileOf {
     fn open(path: &Path) -> Result<Self, Problem> {
         if let Some(results) = results_of(path) {
             let what = "tells what a run was and holds no results";
-            let mend = format!("name those beside it: {}", results.display());
-            return Err(Problem::usage(what, mend).at(path.display().to_string()));
+            let mend = format!("name those beside it: {}", calm_path(results));
+            return Err(Problem::usage(what, mend).at(calm_path(path)));
         }
         let mut results = Results::open(path)?;
         let beside = (path.as_os_str() != "-").then(|| manifest::find(path));
@@ -115,7 +116,7 @@ impl FileOf {
                 let place = manifest::path_of(path);
                 say(&format!(
                     "shaper: {}: does not tell what the run was: {why}: passed over",
-                    place.display()
+                    calm_path(place)
                 ));
                 None
             })

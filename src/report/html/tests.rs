@@ -201,10 +201,10 @@ fn drawn(browser: &str, folder: &Path, page: &str) -> String {
         ])
         .arg(format!(
             "--user-data-dir={}",
-            folder.join("profile").display()
+            folder.join("profile").to_string_lossy()
         ))
         .args(["--virtual-time-budget=4000", "--dump-dom"])
-        .arg(format!("file://{}", path.display()))
+        .arg(format!("file://{}", path.to_string_lossy()))
         .output()
         .unwrap();
     String::from_utf8(done.stdout).unwrap()
