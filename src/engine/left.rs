@@ -10,7 +10,8 @@ impl Engine {
     /// How long a run of `total` lines still takes, if it goes on as it went: by what each limit still holds,
     /// the slots, and the means of cost and latency so far. `None` before the first try has ended.
     ///
-    /// The rests of the very last retries come on top.
+    /// The rests of the very last retries come on top. Nobody knows when servers will ask for pauses: where they did so
+    /// again and again it is taken to go on like that.
     ///
     /// What is kept apart by key or origin has no level for all: there the rate so far decides, if it is the
     /// lowest.
@@ -33,7 +34,11 @@ impl Engine {
         let rates = limits.map(|at| at.since(self.now));
         let kept_apart = self.gate.keeps_apart();
         let observed = kept_apart.then(|| at_rate(sends, &pace));
-        Some(left.time(&pace, rates.chain(observed)))
+        let rests = pace.rests.map(|each| {
+            let results = u32::try_from(jobs).unwrap_or(u32::MAX);
+            each.saturating_mul(results)
+        });
+        Some(left.time(&pace, rates.chain(observed).chain(rests)))
     }
 
     /// When the next try may go: where all who wait rest, after that.

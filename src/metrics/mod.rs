@@ -11,6 +11,7 @@ mod measure;
 pub mod noise;
 mod owner;
 mod remaining;
+mod rests;
 mod seconds;
 mod setup;
 mod shares;
@@ -31,6 +32,7 @@ pub use latencies::{LONGEST, Latencies};
 pub use measure::Measure;
 pub use owner::{HoldOn, Owner, Turn};
 pub use remaining::{Left, Pace};
+use rests::Rests;
 use seconds::Seconds;
 pub use setup::Setup;
 pub use shares::Share;
@@ -60,6 +62,7 @@ pub struct Metrics {
     unseen: Unseen,
     totals: Totals,
     turn: Turn,
+    rests: Rests,
     first_reply: bool,
     steady_from: Option<Totals>,
     /// The last end of a try while a job was waiting.
@@ -93,6 +96,7 @@ impl Metrics {
                 head: None,
                 waiting: 0,
             },
+            rests: Rests::default(),
             first_reply: false,
             steady_from: None,
             steady_to: Totals::default(),
@@ -152,6 +156,7 @@ impl Metrics {
             } else {
                 f64::INFINITY
             },
+            rests: self.rests.per_result(self.tally.counts.done_now()),
             ended,
             units: self.totals.units,
         })
@@ -336,6 +341,9 @@ impl Metrics {
             self.steady_from = Some(self.totals.copy());
             self.steady_to.set(&self.totals);
         }
+        let owners = (self.turn.hold.owner(), turn.hold.owner());
+        let results = self.tally.counts.done_now();
+        self.rests.turn(now, results, owners.0, owners.1);
         self.turn = turn;
     }
 

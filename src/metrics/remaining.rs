@@ -15,6 +15,8 @@ pub struct Pace {
     pub latency: Duration,
     /// Tries per second since the first grant.
     pub rate: f64,
+    /// Time for each result, where the run rests again and again.
+    pub rests: Option<Duration>,
     /// Tries that ended, and what they reserved and used.
     pub ended: u64,
     /// The units of all those.
@@ -47,11 +49,10 @@ impl Left {
         all.saturating_sub(self.in_flight)
     }
 
-    /// The time until all is done. `rates` are the times in which each rate limit by itself lets the tries
-    /// go that are left.
+    /// The time until all is done. `rates` are the times in which each rate limit, and rests that come again, by
+    /// themselves let the tries go that are left.
     ///
-    /// The last try goes when the slowest of the limits and the slots let it, and is answered one latency
-    /// later.
+    /// The last try goes when the slowest of them and the slots let it, and is answered one latency later.
     #[expect(clippy::cast_precision_loss, reason = "an estimate from a mean")]
     pub fn time(&self, pace: &Pace, rates: impl IntoIterator<Item = Duration>) -> Duration {
         let sends = self.sends(pace);
@@ -80,6 +81,7 @@ mod tests {
             tries,
             latency: SECOND,
             rate: 1.0,
+            rests: None,
             ended: 10,
             units: UnitsSpent::default(),
         }

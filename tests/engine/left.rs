@@ -131,6 +131,34 @@ fn a_pause_that_a_server_asks_for_is_part_of_it() {
 }
 
 #[test]
+fn pauses_that_come_again_and_again_are_part_of_it() {
+    // As many as an API takes in a second go at once, all others are refused, and each asks for a pause of a second.
+    let (mut second, mut taken) = (0, 0);
+    let mut api = |now: Tick, _: &Job, _: &Grant| {
+        let this = now.0 / 1_000_000_000;
+        if this != second {
+            (second, taken) = (this, 0);
+        }
+        taken += 1;
+        let mut reply = simulated::reply(StatusCode::OK);
+        if taken > 2 {
+            reply.head.status = StatusCode::TOO_MANY_REQUESTS;
+            reply
+                .head
+                .headers
+                .insert("retry-after", "1".parse().unwrap());
+        }
+        (Duration::from_millis(50), Ok(reply))
+    };
+    // The rests of the last tries come on top: they are short here.
+    let mut rules = rules(Some(10), Vec::new());
+    rules.retry.backoff = "50ms..100ms".parse().unwrap();
+    rules.retry.max_attempts = 999.try_into().unwrap();
+    let left = told(rules, 400, None, &mut api);
+    assert_near(&left, 10.0);
+}
+
+#[test]
 fn hosts_that_are_kept_apart_go_on_at_the_rate_so_far() {
     let limits = vec!["5/s per=host".parse().unwrap()];
     let latency = Duration::from_millis(10);
