@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::condition::{Bound, Figure, Op, Statuses, parts};
+use crate::metrics::condition::{Bound, Figure, Op, Statuses, nearest_of, parts};
 use crate::outcome::Status;
 
 /// `METRIC OP VALUE [in a row] [before ok]`.
@@ -54,6 +54,9 @@ const LEAST: u64 = 100;
 /// The rule that holds unless it is taken away: a key that is wrong fails every job.
 const USUAL: &str = "401,403>=20 in a row before ok";
 
+const FORM: &str = "write METRIC OP VALUE, in quotes as a shell takes > for itself: 'failed>50', '429>10%', \
+    '5xx>=10 in a row'; OP is > or >=";
+
 const IN_A_ROW: &str = "in a row";
 const BEFORE_OK: &str = "before ok";
 
@@ -77,14 +80,17 @@ impl FromStr for StopIf {
             Some(rest) => (rest, Counts::InARow),
             None => (rest, Counts::All),
         };
-        let (name, op, value) = parts(rest)?;
+        let (name, op, value) = parts(rest).ok_or(FORM)?;
         let what = match name {
             "failed" => What::Failed,
             "invalid" => What::Invalid,
             "retries" => What::Retries,
             _ => What::Answers(Statuses::read(name).ok_or_else(|| {
+                let words = ["failed", "invalid", "retries"].map(str::to_owned);
+                let meant = nearest_of(&name.to_lowercase(), words.into_iter());
+                let meant = meant.map_or(String::new(), |near| format!(", did you mean {near}?"));
                 format!(
-                    "while a run goes on {name:?} is not counted; there are failed, invalid, retries and \
+                    "while a run goes on {name:?} is not counted{meant}; there are failed, invalid, retries and \
                      statuses of answers: 429, 5xx, 401,403"
                 )
             })?),
@@ -101,6 +107,7 @@ impl FromStr for StopIf {
                 "a run stops when something has become too much, and begins with none: write {name}>50"
             ));
         }
+        bound.open(op, name)?;
         match (&what, &bound, counts) {
             (_, Bound::Share { .. }, Counts::InARow) => Err(format!(
                 "a share is never {IN_A_ROW}: write {name}>=20 {IN_A_ROW}"
@@ -364,7 +371,13 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_rule_is_told() {
         for (rule, says) in [
-            ("failed", "in quotes"),
+            (
+                "failed",
+                "'failed>50', '429>10%', '5xx>=10 in a row'; OP is > or >=",
+            ),
+            ("None", "in quotes"),
+            ("faild>1", "did you mean failed?"),
+            ("failed>101%", "so this is never true"),
             ("p99>500ms", "\"p99\" is not counted; there are failed"),
             (
                 "failed>1s",

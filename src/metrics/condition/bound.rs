@@ -141,6 +141,25 @@ impl Bound {
         Self::read(text, Unit::Count)
     }
 
+    /// What is wrong with a share that all shares of a count are on the same side of.
+    pub fn open(&self, op: Op, name: &str) -> Result<(), String> {
+        let Self::Share { number, scale } = self else {
+            return Ok(());
+        };
+        let all = 100 * u128::from(*scale);
+        let number = u128::from(*number);
+        let least = op.holds(0, number);
+        let most = op.holds(all, number);
+        if least != most {
+            return Ok(());
+        }
+        let ever = if least { "always" } else { "never" };
+        let sign = op.sign();
+        Err(format!(
+            "{name} is from 0 % to 100 %, so this is {ever} true; write a share between them: {name}{sign}5%"
+        ))
+    }
+
     /// Whether `figure op self`; false if they cannot be compared.
     pub fn holds(&self, op: Op, figure: Figure) -> bool {
         match (self, figure) {

@@ -135,16 +135,23 @@ fn nearest(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
     // The report for programs writes `p999`.
     let short = lower.trim_start_matches("due_");
-    let point = short
-        .split_at_checked(3)
-        .map(|(head, tail)| format!("{head}.{tail}"));
-    if let Some(point) = point.filter(|point| Measure::read(point).is_some()) {
-        return Some(lower.replace(short, &point));
+    let meant = match short.split_at_checked(3) {
+        Some(("p10", "0")) => Some("max".to_owned()),
+        Some((head @ "p99", tail)) => Some(format!("{head}.{tail}")),
+        Some(_) | None => None,
+    };
+    if let Some(meant) = meant.filter(|meant| Measure::read(meant).is_some()) {
+        return Some(lower.replace(short, &meant));
     }
     let due = NEAR.iter().map(|name| format!("due_{name}"));
     let named = Named::ALL.iter().map(|named| named.word().to_owned());
     let names = NEAR.map(str::to_owned).into_iter().chain(due).chain(named);
-    let far = |name: &String| strsim::damerau_levenshtein(&lower, name);
+    nearest_of(&lower, names)
+}
+
+/// The name that a typing error was probably meant to be: at most one letter in three is another.
+pub(crate) fn nearest_of(text: &str, names: impl Iterator<Item = String>) -> Option<String> {
+    let far = |name: &String| strsim::damerau_levenshtein(text, name);
     let most = (text.chars().count() / 3).max(1);
     names.min_by_key(far).filter(|name| far(name) <= most)
 }

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 pub use bound::{Bound, Figure, Op};
 pub use metric::Statuses;
+pub(crate) use metric::nearest_of;
 
 use super::Summary;
 use super::littles::Theory;
@@ -38,30 +39,24 @@ pub struct Judged {
     pub told: String,
 }
 
-/// A condition taken apart: the name, how it is compared, and the value.
-pub(crate) fn parts(text: &str) -> Result<(&str, Op, &str), String> {
-    let wrong = || {
-        "write METRIC OP VALUE, in quotes as a shell takes > and < for itself: 'p99>500ms', 'failed>1%'; \
-         OP is > >= < or <="
-            .to_owned()
-    };
-    let (name, rest) = text.split_at(text.find(['<', '>']).ok_or_else(wrong)?);
+/// A condition taken apart: the name, how it is compared, and the value; `None` if it has no such parts.
+pub(crate) fn parts(text: &str) -> Option<(&str, Op, &str)> {
+    let (name, rest) = text.split_at(text.find(['<', '>'])?);
     let ops = [Op::AtLeast, Op::AtMost, Op::Above, Op::Below];
-    let op = ops.into_iter().find(|op| rest.starts_with(op.sign()));
-    let op = op.ok_or_else(wrong)?;
+    let op = ops.into_iter().find(|op| rest.starts_with(op.sign()))?;
     let (name, value) = (name.trim(), rest[op.sign().len()..].trim());
     let odd = value.starts_with(['<', '>', '=']) || name.ends_with(['!', '=']);
-    if name.is_empty() || value.is_empty() || odd {
-        return Err(wrong());
-    }
-    Ok((name, op, value))
+    (!name.is_empty() && !value.is_empty() && !odd).then_some((name, op, value))
 }
+
+const FORM: &str = "write METRIC OP VALUE, in quotes as a shell takes > and < for itself: 'p99>500ms', 'failed>1%'; \
+    OP is > >= < or <=";
 
 impl FromStr for Condition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, op, value) = parts(text)?;
+        let (name, op, value) = parts(text).ok_or(FORM)?;
         let metric: Metric = name.parse()?;
         let bound = Bound::read(value, metric.unit());
         let bound = bound.filter(|bound| match bound {
@@ -84,6 +79,9 @@ impl FromStr for Condition {
                 None => format!("{value:?} is no value; write {name}{}{example}", op.sign()),
             }
         })?;
+        if metric.unit() == Unit::Count {
+            bound.open(op, name)?;
+        }
         Ok(Self {
             written: text.trim().to_owned(),
             name: name.to_owned(),
@@ -265,6 +263,19 @@ mod tests {
     }
 
     #[test]
+    fn shares_that_part_some_runs_from_others_are_taken() {
+        for text in [
+            "ok<100%",
+            "failed>=100%",
+            "failed<=0%",
+            "failed>0%",
+            "ratio<120%",
+        ] {
+            assert!(text.parse::<Condition>().is_ok(), "{text}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_with_a_condition_is_told() {
         for (text, says) in [
             ("p99", "in quotes"),
@@ -294,7 +305,14 @@ mod tests {
             ),
             ("p99>fast", "\"fast\" is no value; write p99>500ms"),
             ("failed>-1", "\"-1\" is no value"),
-            ("p100>1s", "no figure is called \"p100\""),
+            ("p100>1s", "no figure is called \"p100\", did you mean max?"),
+            ("due_p100>1s", "did you mean due_max?"),
+            ("failed>101%", "so this is never true"),
+            ("failed>100%", "so this is never true"),
+            ("failed>=0%", "so this is always true"),
+            ("ok<101%", "so this is always true"),
+            ("5xx<=100%", "so this is always true"),
+            ("late<0%", "so this is never true"),
             ("p0>1s", "no figure is called"),
             ("p999>1s", "did you mean p99.9?"),
             ("faild>1", "did you mean failed?"),
