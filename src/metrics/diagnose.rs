@@ -477,7 +477,7 @@ mod tests {
             ),
             (
                 Owner::Limit(3),
-                "--limit fixed 10/s was full",
+                "--limit 10/s fixed was full",
                 "--concurrency 2 would do",
             ),
             (

@@ -67,7 +67,8 @@ const OPTIONS: [(&str, Counts, &str); 4] = [
     ("tpm", Counts::Units, "/m"),
 ];
 
-/// A limit as the option that gives it, `--qps 10`; one without an option of its own by its name.
+/// A limit as the option that gives it, `--qps 10`; one without an option of its own as a spec that has its name:
+/// `--limit tokens 100k/m bucket`, `--limit 5/s name=mine`.
 fn as_option(spec: &Spec) -> String {
     let (name, written) = (&*spec.name, &*spec.rate.written);
     let bucket = OPTIONS.iter().find(|(option, counts, _)| {
@@ -83,6 +84,44 @@ fn as_option(spec: &Spec) -> String {
         {
             format!("--window {written}")
         }
-        None => format!("--limit {name} {written}"),
+        None => {
+            let counts = match spec.counts {
+                Counts::Requests => "",
+                Counts::Units => "tokens ",
+                Counts::Input => "input-tokens ",
+                Counts::Output => "output-tokens ",
+            };
+            let named = match name.strip_prefix(spec.kind.word()) {
+                Some(number) if number.chars().all(|c| c.is_ascii_digit()) => "",
+                Some(_) | None => "name=",
+            };
+            format!("--limit {counts}{written} {named}{name}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_called_as_it_could_be_written() {
+        for (text, name, called) in [
+            ("10/s", "qps", "--qps 10"),
+            ("tokens 100k/m", "tpm", "--tpm 100k"),
+            ("tokens 100k/m", "bucket", "--limit tokens 100k/m bucket"),
+            ("tokens 100k/m", "bucket2", "--limit tokens 100k/m bucket2"),
+            (
+                "output-tokens 5/s leaky",
+                "mine",
+                "--limit output-tokens 5/s name=mine",
+            ),
+            ("5/s fixed", "fixed", "--limit 5/s fixed"),
+            ("5/s window", "window2", "--window 5/s"),
+        ] {
+            let mut spec: Spec = text.parse().unwrap();
+            spec.name = name.into();
+            assert_eq!(as_option(&spec), called);
+        }
     }
 }

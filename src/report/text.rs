@@ -473,7 +473,7 @@ mod tests {
         let proof = text.split("PROOF").nth(1).unwrap();
         let expected = [
             "EXCEEDED by 70  --qps 10 (b + rT): 34 of at most 11 in any 1s (from +0 s)",
-            "kept  --limit mine 5000/1m (N): 4000 of at most 5000 tokens in any 1m (from +0 s)",
+            "kept  --limit tokens 5000/1m name=mine (N): 4000 of at most 5000 tokens in any 1m",
             "4000 tokens in any 60 s by what was reserved, 4000 by what was used",
         ];
         assert_holds(proof, &expected);

@@ -16,7 +16,7 @@ fn every_way_to_write_a_rate_is_understood_by_limit_too() {
                 .with_results()
                 .output();
             done.exits(0)
-                .says(&format!("--limit mine {written} ({shown}, at most "));
+                .says(&format!("--limit {written} name=mine ({shown}, at most "));
         }
     }
     assert_eq!(server.requests().len(), RATES.len() * 5);
@@ -30,7 +30,11 @@ fn a_limit_is_echoed_as_it_was_written_with_what_it_lets_through() {
         ("--window", "10/5s", "--window 10/5s"),
         ("--limit", "7/s fixed name=gate", "7/s"),
         ("--limit", "1/30d", "1/30d"),
-        ("--limit", "tokens 9/s", "tokens in any 1 s"),
+        (
+            "--limit",
+            "tokens 9/s",
+            "--limit tokens 9/s bucket (9/s, at most 18 tokens in any 1 s",
+        ),
     ] {
         let job = format!("{{\"url\":\"{}\",\"tokens\":1}}", server.url("/"));
         let done = Shaper::run()
