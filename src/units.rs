@@ -70,6 +70,9 @@ pub struct Rate {
 /// The spellings that [`Rate`] takes, for messages.
 pub const RATE_FORMS: &str = "N/DUR above zero: 10, 10/s, 600/m, 600rpm, 0.5/s, 1/2s, 100/250ms";
 
+/// What a [`Rate`] can be, for messages.
+const RATE_RANGE: &str = "N goes from 0.000000001 to 18446744073709551615, DUR to 584 years";
+
 impl Rate {
     /// A rate of `count` per `period`; `None` if either is zero.
     pub fn new(count: u64, period: Duration) -> Option<Self> {
@@ -111,6 +114,7 @@ impl FromStr for Rate {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("write {RATE_FORMS}");
+        let beyond = || format!("out of range: {RATE_RANGE}");
         let text = text.trim();
         let (number, unit) = if let Some(split) = text.split_once('/') {
             split
@@ -120,7 +124,11 @@ impl FromStr for Rate {
                 .find_map(|unit| Some((text.strip_suffix(unit)?, &unit[2..])))
                 .unwrap_or((text, "s"))
         };
-        let (count, scale) = decimal(number.trim()).ok_or_else(wrong)?;
+        let number = number.trim();
+        let (count, scale) = decimal(number).ok_or_else(|| match number.parse::<f64>() {
+            Ok(number) if number > 0.0 && number.is_finite() => beyond(),
+            Ok(_) | Err(_) => wrong(),
+        })?;
         let unit = unit.trim();
         let period = if unit.starts_with(|c: char| c.is_ascii_alphabetic()) {
             parse_duration(&format!("1{unit}"))
@@ -131,10 +139,10 @@ impl FromStr for Rate {
         };
         let period = period.map_err(|_| wrong())?;
         let shared = if scale == 1 { 1 } else { gcd(count, scale) };
-        let scale = u32::try_from(scale / shared.max(1)).map_err(|_| wrong())?;
-        let period = period.checked_mul(scale).ok_or_else(wrong)?;
+        let scale = u32::try_from(scale / shared.max(1)).map_err(|_| beyond())?;
+        let period = period.checked_mul(scale).ok_or_else(beyond)?;
         if period.as_nanos() > u128::from(u64::MAX) {
-            return Err(wrong());
+            return Err(beyond());
         }
         let mut rate = Self::new(count / shared.max(1), period).ok_or_else(wrong)?;
         text.clone_into(&mut rate.written);
@@ -189,9 +197,19 @@ fn digits(text: &str) -> Option<u64> {
 pub fn parse_count(text: &str) -> Result<u64, String> {
     match decimal(text.trim()) {
         Some((number, 1)) if number > 0 => Ok(number),
+        None if text
+            .trim()
+            .parse::<f64>()
+            .is_ok_and(|number| number > COUNTED) =>
+        {
+            Err(format!("write a whole number from 1 to {}", u64::MAX))
+        }
         _ => Err("write a whole number from 1: 20, 1e3, 10k, 1M".to_owned()),
     }
 }
+
+/// More than whole numbers of 64 bits hold.
+const COUNTED: f64 = 1.8e19;
 
 /// A span of time, zero included: `250ms`, `1h30m`; a bare number is seconds, `m` is minutes.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
@@ -272,6 +290,16 @@ pub fn show_span(span: Duration) -> String {
     } else {
         humantime::format_duration(Duration::from_secs(span.as_secs())).to_string()
     }
+}
+
+/// Two spans for people, with as many digits as tell them apart.
+#[expect(clippy::cast_precision_loss, reason = "53 bits are 104 days")]
+pub fn show_apart(one: Duration, other: Duration) -> [String; 2] {
+    let shown = [one, other].map(show_span);
+    if shown[0] != shown[1] {
+        return shown;
+    }
+    [one, other].map(|span| format!("{} ms", nanos(span) as f64 / 1e6))
 }
 
 /// A moment since the Unix epoch as RFC 3339 has it: in UTC, to the microsecond. Its years have four digits, so what is
@@ -398,6 +426,34 @@ mod tests {
         ] {
             assert!(text.parse::<Rate>().is_err(), "{text} was taken");
         }
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_told_with_the_range() {
+        for text in [
+            "1/1000000d",
+            "1e-9",
+            "18446744073709551616",
+            "1e30/s",
+            "0.0000000001/s",
+        ] {
+            let why = text.parse::<Rate>().unwrap_err();
+            assert!(
+                why.contains("from 0.000000001 to 18446744073709551615"),
+                "{text}: {why}"
+            );
+            assert!(!why.contains("above zero"), "{text}: {why}");
+        }
+        let why = parse_count("18446744073709551616").unwrap_err();
+        assert!(why.contains("from 1 to 18446744073709551615"), "{why}");
+    }
+
+    #[test]
+    fn two_spans_are_shown_with_digits_that_tell_them_apart() {
+        let apart = |one, other| show_apart(Duration::from_nanos(one), Duration::from_nanos(other));
+        assert_eq!(apart(500_223_000, 500_000_000), ["500.223 ms", "500 ms"]);
+        assert_eq!(apart(500_000_100, 500_000_000), ["500.0001 ms", "500 ms"]);
+        assert_eq!(apart(1_500_000_000, 500_000_000), ["1.50 s", "500 ms"]);
     }
 
     #[test]

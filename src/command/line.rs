@@ -78,11 +78,18 @@ fn dressed(command: clap::Command, detail: Detail, columns: Columns) -> clap::Co
     let command = command
         .next_help_heading(None)
         .disable_help_flag(true)
-        .arg(help);
+        .arg(help)
+        .mut_args(takes_what_follows);
     match after {
         Some(text) => command.after_help(laid_out(&text, columns.get())),
         None => command,
     }
+}
+
+/// What stands behind an option is its value, `-1` too: what is wrong with that is told by its name.
+fn takes_what_follows(arg: Arg) -> Arg {
+    let takes = !arg.is_positional() && arg.get_action().takes_values();
+    arg.allow_negative_numbers(takes)
 }
 
 /// As it is typed.

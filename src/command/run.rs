@@ -369,7 +369,12 @@ fn start_lines(
     let results = match target {
         Target::File(path) => format!("to {}", calm_path(path)),
         Target::Stdout => "to stdout".to_owned(),
-        Target::Nowhere => "counted and not kept (-o FILE keeps them)".to_owned(),
+        Target::Nowhere if io::stdout().is_terminal() => {
+            "counted and not kept (-o FILE keeps them)".to_owned()
+        }
+        Target::Nowhere => {
+            "counted and not kept: stdout is closed, or /dev/null (-o FILE keeps them)".to_owned()
+        }
     };
     let api = mock.map(|mock| format!("requests go to the modelled API at {}", mock.address()));
     let mut results: Vec<_> = [Some(results), api].into_iter().flatten().collect();

@@ -16,6 +16,7 @@ use url::Url;
 
 use super::typo::near;
 use crate::engine::{Order, StopIf};
+use crate::report::hdr::Hdr;
 use crate::units::{Cost, Rate, parse_count, parse_duration, parse_span};
 
 /// A bound that an option gives, or takes away: `none`.
@@ -181,6 +182,9 @@ fn or_none<T>(text: &str, parse: fn(&str) -> Result<T, String>) -> Result<Bound<
     if text == "none" {
         return Ok(Bound::Unlimited);
     }
+    if text.eq_ignore_ascii_case("none") {
+        return Err("did you mean none?".to_owned());
+    }
     parse(text)
         .map(Bound::At)
         .map_err(|why| format!("{why}, or none"))
@@ -238,6 +242,18 @@ pub(super) fn file(text: &str) -> Result<PathBuf, String> {
     match text {
         "" | "-" => Err("name a file".to_owned()),
         name => Ok(name.into()),
+    }
+}
+
+/// The word before the ending says which latencies: a slip in it would write others.
+pub(super) fn latencies(text: &str) -> Result<PathBuf, String> {
+    let path = file(text)?;
+    match Hdr::meant(&path) {
+        Some(tag) => Err(format!(
+            "no latencies are called so, did you mean {tag}? There are service_ok, service_failed, since_due_ok and \
+             since_due_failed"
+        )),
+        None => Ok(path),
     }
 }
 

@@ -12,7 +12,7 @@ use super::{Action, Engine, IN_A_LANE};
 use crate::job::Job;
 use crate::metrics::Owner;
 use crate::outcome::{Failure, FailureKind, Reached, Status};
-use crate::units::{Tick, show_span};
+use crate::units::{Tick, show_apart};
 
 /// Out-of-date deadlines beyond this many, and beyond twice what is held, are thrown away.
 const FEW: usize = 64;
@@ -161,10 +161,9 @@ impl Engine {
             self.gate.name(owner).to_string()
         });
         let most = self.rules.queue_timeout.unwrap_or_default();
+        let [wait, most] = show_apart(at.since(since), most);
         format!(
-            "{verb} {} for {name}, the longest is {} (--queue-timeout)\n  mend: raise it, or the limit",
-            show_span(at.since(since)),
-            show_span(most)
+            "{verb} {wait} for {name}, the longest is {most} (--queue-timeout)\n  mend: raise it, or the limit"
         )
     }
 }

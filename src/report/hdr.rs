@@ -49,17 +49,23 @@ impl Hdr {
     /// What a file of this name holds: `x.hgrm` and `x.txt` are plotted, of `service_ok` unless another tag stands
     /// before the ending (`x.since_due_ok.hgrm`); all others are a log.
     pub fn of(path: &Path) -> Self {
-        let is = |end: &str| path.extension().is_some_and(|it| it == end);
-        if !PLOTTED.iter().any(|end| is(end)) {
+        let Some(word) = before_ending(path) else {
             return Self::Log;
-        }
-        let stem = path.file_stem().and_then(|stem| stem.to_str());
-        let stem = stem.unwrap_or_default();
-        let named = TAGS.iter().rposition(|Row(tag, _)| {
-            let before = stem.strip_suffix(tag);
-            before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
-        });
+        };
+        let named = TAGS.iter().position(|Row(tag, _)| word == *tag);
         Self::Plot(named.unwrap_or(0))
+    }
+
+    /// The tag that was probably meant where a word that is none stands before the ending.
+    pub fn meant(path: &Path) -> Option<&'static str> {
+        let word = before_ending(path)?;
+        let tags = TAGS.iter().map(|Row(tag, _)| *tag);
+        let far = |tag: &&str| strsim::damerau_levenshtein(&word, tag);
+        let near = tags.min_by_key(far)?;
+        let is_begun = ["service", "since"].iter().any(|it| word.starts_with(it));
+        let stands_apart = path.with_extension("").extension().is_some();
+        let is_meant = far(&near) <= near.len() / 4 || (is_begun && stands_apart);
+        (is_meant && word != near).then_some(near)
     }
 
     /// Its text.
@@ -69,6 +75,14 @@ impl Hdr {
             Self::Plot(tag) => plot((TAGS[tag].1)(&report.summary)),
         }
     }
+}
+
+/// The word between the last two points of a name that is plotted, or what it begins with; `None` of a log.
+fn before_ending(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_string_lossy();
+    let (stem, end) = name.rsplit_once('.')?;
+    let word = stem.rsplit('.').next().unwrap_or_default();
+    PLOTTED.contains(&end).then(|| word.to_owned())
 }
 
 fn log(report: &Report) -> String {
@@ -311,8 +325,20 @@ mod tests {
             ("run.service_failed.hgrm", Hdr::Plot(1)),
             ("since_due_ok.txt", Hdr::Plot(2)),
             ("a.b/run.since_due_failed.hgrm", Hdr::Plot(3)),
+            (".hgrm", Hdr::Plot(0)),
+            ("run.2.5.hgrm", Hdr::Plot(0)),
+            ("services.hgrm", Hdr::Plot(0)),
         ] {
             assert_eq!(Hdr::of(Path::new(name)), expected, "{name}");
+            assert_eq!(Hdr::meant(Path::new(name)), None, "{name}");
+        }
+        for (name, tag) in [
+            ("run.service_fialed.hgrm", "service_failed"),
+            ("run.since-due-ok.txt", "since_due_ok"),
+            ("service_okay.hgrm", "service_ok"),
+            ("run.service.hgrm", "service_ok"),
+        ] {
+            assert_eq!(Hdr::meant(Path::new(name)), Some(tag), "{name}");
         }
     }
 }

@@ -210,6 +210,7 @@ fn an_address_that_cannot_be_had_is_told_before_anything_is_sent() {
         (&*port, "mend: name another: --metrics PORT"),
         ("9100/metrics", "write PORT, or IP:PORT"),
         ("70000", "write PORT"),
+        ("-1", "write PORT"),
         ("example.test:9100", "write PORT"),
     ] {
         let done = Shaper::run()

@@ -135,6 +135,9 @@ fn pages_fit_the_terminal_that_they_go_to() {
             "help limits",
             "run --help",
             "verify -h",
+            "plan --help",
+            "compare --help",
+            "report --help",
             "--help",
         ] {
             let page = Shaper::plain()

@@ -37,7 +37,7 @@ pub(super) use verify::VerifyArgs;
   shaper help limits
 
 Exit codes: 0 all ok, 1 ended, some failed, 2 flags or input unusable, 3 results not written, \
-130 interrupted, 143 terminated, 141 stdout closed. Each command tells its own: shaper COMMAND --help."
+5 a --fail-if is true, 130 interrupted, 143 terminated, 141 stdout closed. Each command tells its own: shaper COMMAND --help."
 )]
 pub(super) struct Cli {
     /// What to do.
@@ -108,6 +108,10 @@ mod tests {
             ("--max-attempts 0", "from 1"),
             ("--retries -1", "0..=65535"),
             ("--seed -1", "from 0 to 18446744073709551615"),
+            ("--qps 1e-9", "out of range"),
+            ("--qps None", "did you mean none?"),
+            ("-c 18446744073709551616", "from 1 to 18446744073709551615"),
+            ("--hdr x.service_okk.hgrm", "did you mean service_ok?"),
             ("--backoff 2s..1s", "MIN 2.00 s is above MAX 1.00 s"),
             ("--timeout 0", "above 0s"),
             ("--timeout -1s", "write a time"),

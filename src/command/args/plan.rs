@@ -56,7 +56,7 @@ pub(in crate::command) struct PlanArgs {
 /// What the plan is made for.
 #[derive(Debug, Args)]
 #[command(
-    next_help_heading = "The API that is planned for (default: it answers in 100ms, and the plan says so)"
+    next_help_heading = "The API that is planned for (default: it answers in 100ms; the plan says so)"
 )]
 pub(in crate::command) struct ApiArgs {
     /// How long an answer takes: 2s, exp:50ms (exponential), p50:80ms/p99:400ms (log-normal)

@@ -41,8 +41,8 @@ Examples:
   cat urls.txt | shaper run --rpm 600 > results.jsonl
   shaper run jobs.jsonl -o results.jsonl --resume --retry-failed
 
-Exit codes: 0 all ok, 1 some failed or invalid, 2 flags or input unusable, 3 results not written,
-5 a --fail-if is true, 130 interrupted, 143 terminated, 141 stdout closed."
+Exit codes: 0 all ok, 1 some failed or invalid, or a --stop-if ended it, 2 flags or input unusable, 3 results
+not written, 5 a --fail-if is true, 130 interrupted, 143 terminated, 141 stdout closed."
 )]
 pub(in crate::command) struct RunArgs {
     /// Files of jobs (JSON lines, or a list of URLs); `-`, or nothing while stdin is not a terminal, is stdin

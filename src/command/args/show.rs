@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::super::values::{ColorWhen, ReportForm, file};
+use super::super::values::{ColorWhen, ReportForm, file, latencies};
 
 /// The form of a report.
 #[derive(Debug, Args)]
@@ -26,7 +26,7 @@ pub(in crate::command) struct ShowArgs {
     pub(in crate::command) html: Option<PathBuf>,
     /// Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in
     /// `x.since_due_ok.hgrm`; repeatable
-    #[arg(long, value_name = "FILE", value_parser = file)]
+    #[arg(long, value_name = "FILE", value_parser = latencies)]
     pub(in crate::command) hdr: Vec<PathBuf>,
     /// Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never
     #[arg(
