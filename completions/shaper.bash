@@ -65,13 +65,13 @@ _shaper() {
             ;;
         shaper__subcmd__compare)
             opts="-c -H -X -n -h --discipline --concurrency --rate --qps --burst --window --tpm --limit --jobs --api --latency --seed --live --yes --header --bearer-env --method --data --base-url --format --limit-jobs --strict --allow-empty --report --report-file --html --color --ascii --hdr --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+            if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --discipline)
-                    COMPREPLY=($(compgen -W "semaphore sleep processes burst fixed drop counter sliding leaky qps both tpm early late storm retry limit" -- "${cur}"))
+                    COMPREPLY=($(compgen -P "${cur%"${cur##*,}"}" -W "semaphore sleep processes burst fixed drop counter sliding leaky qps both tpm early late storm retry limit" -- "${cur##*,}"))
                     return 0
                     ;;
                 --concurrency)
@@ -230,11 +230,11 @@ _shaper() {
                     return 0
                     ;;
                 --report-file)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
                     return 0
                     ;;
                 --html)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
                     return 0
                     ;;
                 --color)
@@ -242,14 +242,14 @@ _shaper() {
                     return 0
                     ;;
                 --hdr)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
                     return 0
                     ;;
                 *)
                     COMPREPLY=()
                     ;;
             esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            COMPREPLY=()
             return 0
             ;;
         shaper__subcmd__completions)
@@ -351,7 +351,7 @@ _shaper() {
                     return 0
                     ;;
                 --arrivals-file)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
                     return 0
                     ;;
                 --seed)
@@ -370,7 +370,7 @@ _shaper() {
             ;;
         shaper__subcmd__plan)
             opts="-c -H -X -n -q -h --latency --latency-from --api --price --ordered --concurrency --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --per-host --max-wait --queue-timeout --guard --arrivals --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --seed --retry-unsafe --timeout --header --bearer-env --method --data --base-url --format --limit-jobs --strict --allow-empty --report --report-file --color --ascii --quiet --html --hdr --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+            if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -383,7 +383,7 @@ _shaper() {
                     return 0
                     ;;
                 --latency-from)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
                     return 0
                     ;;
                 --api)
@@ -654,7 +654,7 @@ _shaper() {
                     return 0
                     ;;
                 --report-file)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
                     return 0
                     ;;
                 --color)
@@ -662,29 +662,29 @@ _shaper() {
                     return 0
                     ;;
                 --html)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
                     return 0
                     ;;
                 --hdr)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
                     return 0
                     ;;
                 *)
                     COMPREPLY=()
                     ;;
             esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            COMPREPLY=()
             return 0
             ;;
         shaper__subcmd__report)
             opts="-X -c -h --against --report --report-file --html --hdr --color --ascii --fail-if --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --failed-jobs --base-url --method --data --format --concurrency --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+            if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --against)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
                     return 0
                     ;;
                 --report)
@@ -692,15 +692,15 @@ _shaper() {
                     return 0
                     ;;
                 --report-file)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
                     return 0
                     ;;
                 --html)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
                     return 0
                     ;;
                 --hdr)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
                     return 0
                     ;;
                 --color)
@@ -838,12 +838,12 @@ _shaper() {
                     COMPREPLY=()
                     ;;
             esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            COMPREPLY=()
             return 0
             ;;
         shaper__subcmd__run)
             opts="-c -H -X -n -o -v -q -h --concurrency --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --per-host --max-wait --queue-timeout --guard --arrivals --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --seed --retry-unsafe --timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --usage --max-body --mock --format --limit-jobs --strict --allow-empty --output --overwrite --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+            if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1133,11 +1133,11 @@ _shaper() {
                     return 0
                     ;;
                 --output)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
                     return 0
                     ;;
                 --fsync)
@@ -1164,15 +1164,15 @@ _shaper() {
                     return 0
                     ;;
                 --report-file)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
                     return 0
                     ;;
                 --html)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
                     return 0
                     ;;
                 --hdr)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=()
                     return 0
                     ;;
                 --color)
@@ -1208,12 +1208,12 @@ _shaper() {
                     COMPREPLY=()
                     ;;
             esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            COMPREPLY=()
             return 0
             ;;
         shaper__subcmd__verify)
             opts="-c -h --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --slack --clock-skew --report --concurrency --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+            if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1328,7 +1328,7 @@ _shaper() {
                     COMPREPLY=()
                     ;;
             esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            COMPREPLY=()
             return 0
             ;;
     esac

@@ -111,17 +111,46 @@ fn assert_offers(shell: &str, offers: impl Fn(&[String]) -> Vec<Vec<String>>) {
 
 #[test]
 fn bash_completes_options_values_and_files() {
-    let offers = |line: &String| {
-        let script = r#"source ./shaper.bash
-            compopt() { :; }
-            read -ra COMP_WORDS <<< "$1"
-            [[ $1 == *" " ]] && COMP_WORDS+=("")
-            COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
-            _shaper shaper "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
-            printf '%s\n' "${COMPREPLY[@]}""#;
-        says("bash", &["--norc", "-c", script, "bash", line])
-    };
-    assert_offers("bash", |lines| lines.iter().map(offers).collect());
+    assert_offers("bash", |lines| {
+        lines.iter().map(|line| bash_offers(line)).collect()
+    });
+}
+
+/// What bash has: the words of the script, else the files that the shell offers by itself.
+fn bash_offers(line: &str) -> Vec<String> {
+    let script = r#"source ./shaper.bash
+        compopt() { :; }
+        read -ra COMP_WORDS <<< "$1"
+        [[ $1 == *" " ]] && COMP_WORDS+=("")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        _shaper shaper "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+        printf '%s\n' "${COMPREPLY[@]}"
+        [[ ${#COMPREPLY[@]} -eq 0 && $(complete -p shaper) == *" -o default "* ]] &&
+            compgen -f -- "${COMP_WORDS[COMP_CWORD]}""#;
+    says("bash", &["--norc", "-c", script, "bash", line])
+}
+
+#[test]
+fn bash_offers_files_where_a_command_takes_them_and_options_to_who_begins_one() {
+    for line in [
+        "run ",
+        "run sh",
+        "report ",
+        "verify ",
+        "plan ",
+        "compare ",
+        "run jobs.jsonl ",
+        "report --html sh",
+    ] {
+        let offered = bash_offers(&format!("shaper {line}"));
+        let has_files = offered.iter().any(|word| word == "shaper.fish");
+        let has_options = offered.iter().any(|word| word.starts_with('-'));
+        assert!(has_files && !has_options, "{line:?}: {offered:?}");
+    }
+    let options = bash_offers("shaper run --qp");
+    assert_eq!(options, ["--qps"]);
+    let list = bash_offers("shaper compare --discipline qps,s");
+    assert_eq!(list[..2], ["qps,semaphore", "qps,sleep"], "{list:?}");
 }
 
 #[test]
