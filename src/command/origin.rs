@@ -112,7 +112,7 @@ impl<'a> Run<'a> {
         if let Some(path) = places.iter().find(there) {
             return Ok(path.clone());
         }
-        let tried: Vec<_> = places.iter().map(|it| calm_path(it)).collect();
+        let tried: Vec<_> = places.iter().map(calm_path).collect();
         let what = format!("the job file is not there; tried {}", tried.join(" and "));
         let mend = "put it back there, or beside the results";
         Err(Problem::usage(what, mend).at(calm_path(name)))

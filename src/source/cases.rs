@@ -226,7 +226,7 @@ fn what_is_no_json_is_told_in_words_that_need_no_parser() {
         ("{\"url\":1\n", "the line ends inside an object"),
         ("{\"url\":{\n", "the line ends inside an object"),
     ] {
-        let what = bad(line.to_owned()).what;
+        let what = bad(line).what;
         assert!(
             what.starts_with(&format!("not valid JSON: {told}")),
             "{line}: {what}"

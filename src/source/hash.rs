@@ -100,7 +100,9 @@ mod tests {
         let line = b"0123456789abcdefghij";
         let hash = |parts: &[&[u8]]| {
             let mut long = LongLine::begun(b"");
-            parts.iter().for_each(|part| long.goes_on(part));
+            for part in parts {
+                long.goes_on(part);
+            }
             long.ended()
         };
         let (length, whole) = hash(&[line]);
