@@ -10,7 +10,7 @@ impl Engine {
     /// How long a run of `total` lines still takes, if it goes on as it went: by what each limit still holds,
     /// the slots, and the means of cost and latency so far. `None` before the first try has ended.
     ///
-    /// The rests of the very last retries come on top. Nobody knows when servers will ask for pauses: where they did so
+    /// The rests that the very last retries will have come on top. Nobody knows when servers will ask for pauses: where they did so
     /// again and again it is taken to go on like that.
     ///
     /// What is kept apart by key or origin has no level for all: there the rate so far decides, if it is the
@@ -30,7 +30,8 @@ impl Engine {
         let sends = left.sends(&pace);
         let from = self.goes_on();
         let limits = self.gate.earliest(from, sends, &pace);
-        let limits = limits.into_iter().chain([from]);
+        let rested = self.rests.iter().map(|rest| rest.0.0).max();
+        let limits = limits.into_iter().chain([from]).chain(rested);
         let rates = limits.map(|at| at.since(self.now));
         let kept_apart = self.gate.keeps_apart();
         let observed = kept_apart.then(|| at_rate(sends, &pace));

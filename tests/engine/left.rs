@@ -159,6 +159,21 @@ fn pauses_that_come_again_and_again_are_part_of_it() {
 }
 
 #[test]
+fn the_longest_rest_is_part_of_it() {
+    let mut api = |_: Tick, job: &Job, grant: &Grant| {
+        let refused = job.place.line == 1 && grant.attempt == 1;
+        let status = if refused { 503 } else { 200 };
+        let status = StatusCode::from_u16(status).unwrap();
+        (Duration::from_millis(50), Ok(simulated::reply(status)))
+    };
+    let mut rules = rules(Some(2), vec![qps("1/s", 1)]);
+    rules.retry.backoff = "100s..100s".parse().unwrap();
+    rules.retry.jitter = shaper::retry::Jitter::None;
+    let left = told(rules, 20, None, &mut api);
+    assert_near(&left, 1.0);
+}
+
+#[test]
 fn hosts_that_are_kept_apart_go_on_at_the_rate_so_far() {
     let limits = vec!["5/s per=host".parse().unwrap()];
     let latency = Duration::from_millis(10);
