@@ -254,6 +254,7 @@ pub fn exact_span(span: Duration) -> String {
         return "0s".to_owned();
     }
     let units = [
+        (86_400_000_000_000, "d"),
         (3_600_000_000_000, "h"),
         (60_000_000_000, "m"),
         (1_000_000_000, "s"),
@@ -288,7 +289,7 @@ pub fn show_span(span: Duration) -> String {
     } else if seconds < 120.0 {
         format!("{} s", three_digits(seconds))
     } else {
-        humantime::format_duration(Duration::from_secs(span.as_secs())).to_string()
+        long_span(span)
     }
 }
 
@@ -300,6 +301,25 @@ pub fn show_apart(one: Duration, other: Duration) -> [String; 2] {
         return shown;
     }
     [one, other].map(|span| format!("{} ms", nanos(span) as f64 / 1e6))
+}
+
+/// A span in whole seconds and in the units that options take, at most days: `2m 5s`, `365d`, `18d 1h`.
+pub fn long_span(span: Duration) -> String {
+    let seconds = span.as_secs();
+    let parts = [
+        (seconds / 86_400, "d"),
+        (seconds / 3_600 % 24, "h"),
+        (seconds / 60 % 60, "m"),
+        (seconds % 60, "s"),
+    ];
+    let parts = parts.iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts
+        .map(|(count, unit)| format!("{count}{unit}"))
+        .collect();
+    if parts.is_empty() {
+        return "0s".to_owned();
+    }
+    parts.join(" ")
 }
 
 /// A moment since the Unix epoch as RFC 3339 has it: in UTC, to the microsecond. Its years have four digits, so what is
@@ -415,7 +435,25 @@ mod tests {
         }
         assert_eq!(show_period(Duration::from_secs(60)), "m");
         assert_eq!(show_period(Duration::from_secs(90)), "90s");
-        assert_eq!(show_period(31 * day), "744h");
+        assert_eq!(show_period(31 * day), "31d");
+        assert_eq!(show_period(day), "d");
+    }
+
+    #[test]
+    fn a_long_span_is_told_in_units_that_options_take() {
+        for (seconds, shown) in [
+            (0, "0s"),
+            (125, "2m 5s"),
+            (3_600, "1h"),
+            (90_000, "1d 1h"),
+            (365 * 86_400, "365d"),
+            (18_446_744_073, "213503d 23h 34m 33s"),
+        ] {
+            let span = Duration::from_secs(seconds);
+            assert_eq!(long_span(span), shown);
+            assert_eq!(parse_duration(shown), Ok(span), "{shown}");
+        }
+        assert_eq!(show_span(Duration::from_secs(5 * 365 * 86_400)), "1825d");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::Snapshot;
 use crate::letters::calm;
 use crate::limit::Counts;
 use crate::metrics::{Owner, Setup};
-use crate::units::{Tick, three_digits};
+use crate::units::{Tick, long_span, three_digits};
 
 /// One column stays free for the cursor.
 fn room(columns: Option<u16>) -> usize {
@@ -42,7 +42,7 @@ impl Line<'_> {
     /// hold is left out from the end.
     pub(super) fn plain(&self, columns: Option<u16>) -> String {
         let elapsed = Duration::from_secs(self.now.since(Tick::ZERO).as_secs());
-        let elapsed = humantime::format_duration(elapsed).to_string();
+        let elapsed = long_span(elapsed);
         let counts = &self.snapshot.counts;
         let invalid = match counts.invalid {
             0 => String::new(),
@@ -155,7 +155,7 @@ impl Line<'_> {
     /// `next in 59m 58s`: a wait so long that it might be taken for a standstill.
     fn next_in(&self) -> Option<String> {
         let span = self.snapshot.until?.since(self.now);
-        let shown = humantime::format_duration(Duration::from_secs(span.as_secs()));
+        let shown = long_span(span);
         (span >= LONG).then(|| format!("next in {shown}"))
     }
 
@@ -169,8 +169,7 @@ impl Line<'_> {
             86_400.. => 3_600,
         };
         let span = Duration::from_secs(seconds.div_ceil(unit) * unit);
-        let shown = humantime::format_duration(span).to_string();
-        Some(shown.replace(' ', ""))
+        Some(long_span(span).replace(' ', ""))
     }
 }
 
@@ -349,7 +348,7 @@ pub(super) mod tests {
             (65_000, "1m5s left"),
             (3_599_500, "1h left"),
             (3_601_000, "1h1m left"),
-            (90_000_000, "1day1h left"),
+            (90_000_000, "1d1h left"),
         ] {
             let snapshot = Snapshot {
                 left: Some(Duration::from_millis(millis)),

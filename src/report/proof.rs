@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::limit::{Counts, Leaves};
 use crate::proof::{Grants, Mark, Minute, Most, Proved, Proven, Verdict};
-use crate::units::{Tick, show_span};
+use crate::units::{Tick, long_span, show_span};
 
 /// The limits for programs; `place` is where a mark is told.
 pub(super) fn limits(proven: &Proven, place: &dyn Fn(Mark) -> Value) -> Vec<Value> {
@@ -135,9 +135,15 @@ pub(super) fn unit(counts: Counts) -> &'static str {
     }
 }
 
-/// A span as it is, without rounding: `1s`, `2ms`.
+/// A span as it is, without rounding: `1s`, `2ms 1us`, `365d`.
 pub(super) fn exact(span: Duration) -> String {
-    humantime::format_duration(span).to_string()
+    let part = Duration::from_nanos(span.subsec_nanos().into());
+    let part = humantime::format_duration(part).to_string();
+    match (span.as_secs(), span.subsec_nanos()) {
+        (_, 0) => long_span(span),
+        (0, _) => part,
+        _ => format!("{} {part}", long_span(span)),
+    }
 }
 
 pub(super) fn micros(span: Duration) -> u64 {
