@@ -98,7 +98,7 @@ impl Report {
 
 /// What stands before a condition that has been judged.
 pub(super) fn judged(judged: &Judged) -> &'static str {
-    if judged.is_true { "true" } else { "not" }
+    if judged.is_true { "true" } else { "false" }
 }
 
 /// `1 slot`, `20 slots`.

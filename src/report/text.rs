@@ -618,7 +618,7 @@ mod tests {
                 "--tps 1M at 850 a try",
                 "results could not be written",
                 "FAIL IF     true: 5xx = ",
-                "            not: p99.9 = ",
+                "            false: p99.9 > ",
                 "seed 42",
             ],
         );

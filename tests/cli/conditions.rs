@@ -60,7 +60,7 @@ fn with_conditions_failed_jobs_alone_are_no_failure() {
         .output()
         .exits(0)
         .never_says("failed: ")
-        .says("FAIL IF     not: failed = 20 % > 20 % (2 of 10)");
+        .says("FAIL IF     false: failed > 20 %, it is 20 % (2 of 10)");
     ten(&server, &[]).output().exits(1).never_says("FAIL IF");
 }
 
@@ -70,7 +70,7 @@ fn the_report_and_the_last_lines_say_which_condition_is_true() {
     let conditions = ["tries>99", "failed>1"];
     let done = ten(&server, &conditions).output();
     done.exits(5)
-        .says("FAIL IF     true: failed = 2 > 1; not: tries = 10 > 99");
+        .says("FAIL IF     true: failed = 2 > 1; false: tries > 99, it is 10");
     let last = done.stderr.lines().last();
     assert_eq!(last, Some("failed: failed = 2 > 1"), "{done}");
     let quiet = ten(&server, &conditions).args(["--quiet"]).output();

@@ -39,6 +39,17 @@ impl Op {
     }
 }
 
+/// A figure beside what it is compared with, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compared {
+    /// `812 ms`, `3 %`.
+    pub figure: String,
+    /// `> 500 ms`, `> 1 %`.
+    pub bound: String,
+    /// ` (30 of 1000)`; empty if it is no share of a count.
+    pub parts: String,
+}
+
 /// What a figure is compared with.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Bound {
@@ -181,8 +192,8 @@ impl Bound {
         }
     }
 
-    /// `812 ms > 500 ms`, `3 % > 1 % (30 of 1000)`; with as many digits as tell the two apart.
-    pub fn compared(&self, op: Op, figure: Figure) -> String {
+    /// Both with as many digits as tell them apart.
+    pub fn compared(&self, op: Op, figure: Figure) -> Compared {
         let (own, its) = (self.shown(), self.of_its_kind(figure));
         let (own, its) = if own == its {
             (self.in_full(), self.of_its_kind_in_full(figure))
@@ -204,7 +215,11 @@ impl Bound {
                 Figure::Time(_) | Figure::Rate(_) | Figure::Count { .. } | Figure::Share(_),
             ) => String::new(),
         };
-        format!("{its} {} {own}{parts}", op.sign())
+        Compared {
+            figure: its,
+            bound: format!("{} {own}", op.sign()),
+            parts,
+        }
     }
 
     /// For people.
@@ -324,22 +339,35 @@ mod tests {
 
     #[test]
     fn what_is_compared_is_shown_with_the_digits_that_tell_it_apart() {
+        let compared = |own: Bound, op, figure| {
+            let Compared {
+                figure,
+                bound,
+                parts,
+            } = own.compared(op, figure);
+            format!("{figure} {bound}{parts}")
+        };
         let time = Bound::read("500ms", Unit::Time).unwrap();
         let figure = |micros| Figure::Time(Duration::from_micros(micros));
-        assert_eq!(time.compared(Op::Above, figure(812_400)), "812 ms > 500 ms");
         assert_eq!(
-            time.compared(Op::Above, figure(500_223)),
+            compared(time.clone(), Op::Above, figure(812_400)),
+            "812 ms > 500 ms"
+        );
+        assert_eq!(
+            compared(time, Op::Above, figure(500_223)),
             "500.223 ms > 500 ms"
         );
         let share = Bound::read("1%", Unit::Count).unwrap();
         let of = Some(100_000);
         let count = Figure::Count { count: 1001, of };
         assert_eq!(
-            share.compared(Op::Above, count),
+            compared(share, Op::Above, count),
             "1.001 % > 1 % (1001 of 100000)"
         );
         let rate = Bound::read("9.5/s", Unit::Rate).unwrap();
-        let compared = rate.compared(Op::Below, Figure::Rate(9.499));
-        assert_eq!(compared, "9.499/s < 9.5/s");
+        assert_eq!(
+            compared(rate, Op::Below, Figure::Rate(9.499)),
+            "9.499/s < 9.5/s"
+        );
     }
 }

@@ -12,7 +12,7 @@ pub(crate) use metric::nearest_of;
 
 use super::Summary;
 use super::littles::Theory;
-use bound::Unit;
+use bound::{Compared, Unit};
 use metric::Metric;
 
 /// `METRIC OP VALUE`.
@@ -114,11 +114,20 @@ impl Condition {
             bound,
         } = self;
         let (value, is_true, told) = match metric.of(run) {
-            Ok(figure) => (
-                Some(bound.number(figure)),
-                bound.holds(*op, figure),
-                format!("{name} = {}", bound.compared(*op, figure)),
-            ),
+            Ok(figure) => {
+                let is_true = bound.holds(*op, figure);
+                let Compared {
+                    figure: its,
+                    bound: own,
+                    parts,
+                } = bound.compared(*op, figure);
+                let told = if is_true {
+                    format!("{name} = {its} {own}{parts}")
+                } else {
+                    format!("{name} {own}, it is {its}{parts}")
+                };
+                (Some(bound.number(figure)), is_true, told)
+            }
             Err(why) => {
                 let told = format!(
                     "{name} {} {} cannot be told: {why}",
@@ -208,23 +217,27 @@ mod tests {
         for (text, is_true, told) in [
             ("p99>500ms", true, "p99 = 891 ms > 500 ms"),
             (" p50 <= 0.5 ", true, "p50 = 450 ms <= 500 ms"),
-            ("p99.9>2s", false, "p99.9 = 900 ms > 2.00 s"),
+            ("p99.9>2s", false, "p99.9 > 2.00 s, it is 900 ms"),
             ("due_p99>1s", true, "due_p99 = 1.89 s > 1.00 s"),
             ("mean>450ms", true, "mean = 450.5 ms > 450 ms"),
             ("due_max>=1.9s", true, "due_max = 1900 ms >= 1900 ms"),
-            ("elapsed>10m", false, "elapsed = 0 s > 10m"),
+            ("elapsed>10m", false, "elapsed > 10m, it is 0 s"),
             ("failed>1%", true, "failed = 5.1 % > 1 % (50 of 980)"),
-            ("failed>50", false, "failed = 50 > 50"),
+            ("failed>50", false, "failed > 50, it is 50"),
             ("failed>=50", true, "failed = 50 >= 50"),
-            ("cancelled>2%", false, "cancelled = 2 % > 2 % (20 of 1000)"),
+            (
+                "cancelled>2%",
+                false,
+                "cancelled > 2 %, it is 2 % (20 of 1000)",
+            ),
             ("ok<1k", true, "ok = 930 < 1000"),
-            ("retries>5%", false, "retries = 5 % > 5 % (50 of 1000)"),
-            ("late>1%", false, "late = 1 % > 1 % (9 of 900)"),
+            ("retries>5%", false, "retries > 5 %, it is 5 % (50 of 1000)"),
+            ("late>1%", false, "late > 1 %, it is 1 % (9 of 900)"),
             ("429>0", true, "429 = 30 > 0"),
-            ("5xx>4%", false, "5xx = 4 % > 4 % (40 of 1000)"),
+            ("5xx>4%", false, "5xx > 4 %, it is 4 % (40 of 1000)"),
             ("429,503>44", true, "429,503 = 45 > 44"),
             ("rate<9.6/s", true, "rate = 9.50/s < 9.60/s"),
-            ("rate<570rpm", false, "rate = 9.5/s < 9.5/s"),
+            ("rate<570rpm", false, "rate < 9.5/s, it is 9.5/s"),
             ("tries>999", true, "tries = 1000 > 999"),
         ] {
             let judged = judged(text, &summary);

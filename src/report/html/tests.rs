@@ -68,7 +68,7 @@ fn a_page_says_of_conditions_and_of_what_is_not_known_what_the_text_says() {
     let page = alone(&report).replace("&gt;", ">").replace("&lt;", "<");
     for said in [
         "true: failed = 10 % > 5 % (400 of 4000)",
-        "not: rate = ",
+        "false: rate < 1.00/s, it is ",
         "nothing tells the limits",
         "nothing tells its steady part",
         "3940 of 4000 jobs were first sent over 100 ms after they were due, held by slots",
