@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::modelled::Modelled;
 use super::simulated::{Seen, Simulation};
 use super::what_if::{Drawn, Sampler};
-use crate::engine::{End, Engine, Grant, Proves, Rules};
+use crate::engine::{End, Engine, Grant, Keeps, Proves, Rules};
 use crate::job::{BadLine, Job, Origin};
 use crate::limit::{Guard, Kind, Leaves, Spec};
 use crate::metrics::Summary;
@@ -76,6 +76,7 @@ pub fn plan(
     };
     let rules = Rules {
         proves: Proves::Minute,
+        keeps: Keeps::Ends,
         ..terms.rules.clone()
     };
     let mut run = Simulation::new(rules, lines, &mut api, &mut see);

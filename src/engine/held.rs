@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::gate::Holds;
 use super::heads::LaneId;
 use super::keyed::StateId;
+use super::rules::Keeps;
 use super::talk::Ticket;
 use crate::job::Job;
 use crate::metrics::Owner;
@@ -62,12 +63,16 @@ pub(super) struct Work {
     /// What last held it.
     pub(super) blocker: Option<Owner>,
     pub(super) waits: Spans,
+    /// The tries that its result tells, the one in flight last.
     pub(super) tries: Vec<Try>,
+    /// All that were begun.
+    pub(super) attempts: u32,
     pub(super) last_rest: Duration,
     pub(super) spent: UnitsSpent,
 }
 
-/// What a job has waited for, in order. The first stands apart: nearly all jobs have one.
+/// What a job has waited for, in order of the first wait of each kind. The first stands apart: nearly all jobs
+/// have one.
 #[derive(Debug, Default)]
 pub(super) struct Spans {
     first: Option<(Owner, Duration)>,
@@ -76,9 +81,14 @@ pub(super) struct Spans {
 
 impl Spans {
     pub(super) fn push(&mut self, owner: Owner, span: Duration) {
-        match self.first {
-            None => self.first = Some((owner, span)),
-            Some(_) => self.others.push((owner, span)),
+        let Some(first) = &mut self.first else {
+            self.first = Some((owner, span));
+            return;
+        };
+        let mut all = std::iter::once(first).chain(&mut self.others);
+        match all.find(|(own, _)| *own == owner) {
+            Some((_, sum)) => *sum = sum.saturating_add(span),
+            None => self.others.push((owner, span)),
         }
     }
 
@@ -99,9 +109,19 @@ impl Work {
             waits: Spans::default(),
             // Most jobs need one, and its memory is got when there is time: not at the grant.
             tries: Vec::with_capacity(1),
+            attempts: 0,
             last_rest: Duration::ZERO,
             spent: UnitsSpent::default(),
         }
+    }
+
+    /// Another try goes out.
+    pub(super) fn begin(&mut self, one: Try, keeps: Keeps) {
+        if keeps == Keeps::Ends {
+            self.tries.truncate(1);
+        }
+        self.tries.push(one);
+        self.attempts = self.attempts.saturating_add(1);
     }
 
     /// The try that is in flight.

@@ -48,7 +48,7 @@ use lookahead::Load;
 pub use lookahead::LookAhead;
 use order::InOrder;
 use paid::Paid;
-pub use rules::{Arrivals, Order, Oversize, Proves, Refund, Rules};
+pub use rules::{Arrivals, Keeps, Order, Oversize, Proves, Refund, Rules};
 use schedule::Schedule;
 pub use seam::Seam;
 use stops::Stops;
@@ -465,7 +465,7 @@ impl Engine {
             self.metrics.retried();
             work.could_go
         };
-        work.tries.push(Try {
+        let begun = Try {
             due,
             granted: now,
             connected: None,
@@ -476,8 +476,9 @@ impl Engine {
             retry_after: None,
             failure: None,
             units: None,
-        });
-        let attempt = u32::try_from(work.tries.len()).unwrap_or(u32::MAX);
+        };
+        work.begin(begun, self.rules.keeps);
+        let attempt = work.attempts;
         let grant = Grant {
             due,
             charged_at,
@@ -548,7 +549,7 @@ impl Engine {
         if spent.is_some() && paid == Paid::Answered(None) {
             self.metrics.untold();
         }
-        let tries = u32::try_from(work.tries.len()).unwrap_or(u32::MAX);
+        let tries = work.attempts;
         let now_try = work.current();
         now_try.done = at;
         now_try.failure = end.as_ref().err().cloned();

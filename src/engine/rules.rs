@@ -51,6 +51,18 @@ pub struct Rules {
     pub grace: Option<Duration>,
     /// What is proved of the limits.
     pub proves: Proves,
+    /// Which of its tries the result of a job tells.
+    pub keeps: Keeps,
+}
+
+/// Which of its tries the result of a job tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Keeps {
+    /// Each of them.
+    #[default]
+    All,
+    /// The first and the last, however many there are: where nobody reads the others.
+    Ends,
 }
 
 /// What is proved of the limits while a run goes.
@@ -180,6 +192,7 @@ impl Default for Rules {
             stop_if: Vec::new(),
             grace: None,
             proves: Proves::default(),
+            keeps: Keeps::default(),
         }
     }
 }

@@ -148,6 +148,35 @@ fn bad(line: u64) -> BadLine {
 }
 
 #[test]
+fn a_plan_holds_two_tries_of_a_job_however_many_it_makes() {
+    let mut terms = terms(Some(1), &[], "latency=1us,fail=503:100%");
+    terms.rules.retry.max_attempts = std::num::NonZeroU32::new(5000).unwrap();
+    terms.rules.retry.backoff = "1us..1us".parse().unwrap();
+    let planned = plan(&terms, 2, 1);
+    assert_eq!(planned.summary.tally.tries, 10_000);
+    assert_eq!(planned.summary.tally.counts.failed, 2);
+
+    let mut most = 0;
+    let rules = Rules {
+        keeps: shaper::engine::Keeps::Ends,
+        ..terms.rules.clone()
+    };
+    let mut api = |_: Tick, _: &Job, _: &Grant| {
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        (Duration::from_micros(1), Ok(simulated::reply(status)))
+    };
+    let mut watch = |seen: Seen<'_>| {
+        if let Seen::Done(_, outcome) = seen {
+            most = most.max(outcome.tries.len());
+        }
+    };
+    let lines = [(Tick::ZERO, Ok(job(0, Some(1), 1)))];
+    let run = Simulation::new(rules, lines.into_iter(), &mut api, &mut watch);
+    let (summary, _) = run.run();
+    assert_eq!((summary.tally.tries, most), (5000, 2));
+}
+
+#[test]
 fn what_can_never_go_and_what_is_no_job_are_told_with_their_lines() {
     let lines = (0..100).map(|line| match line % 10 {
         3 => Err(bad(line)),

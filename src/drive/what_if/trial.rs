@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Drawn;
 use crate::drive::forecast::Terms;
 use crate::drive::simulated::{Seen, Simulation};
-use crate::engine::{Proves, Rules};
+use crate::engine::{Keeps, Proves, Rules};
 use crate::model::ModelSpec;
 use crate::report::forecast::Cell;
 use crate::units::Tick;
@@ -32,6 +32,7 @@ impl Trial {
     pub(super) fn of(terms: &Terms, drawn: &Drawn, rules: Rules) -> Self {
         let rules = Rules {
             proves: Proves::Nothing,
+            keeps: Keeps::Ends,
             ..rules
         };
         let [settled, enough] = [SETTLED, RUN].map(|tenths| drawn.len() * tenths / 10);
