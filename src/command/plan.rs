@@ -45,7 +45,7 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
         input: &args.input,
         job: &args.job,
         units: match counted {
-            UnitsRule::Ignored if args.api.price.is_some() => UnitsRule::Reserve(estimate),
+            UnitsRule::Ignored if args.api.price.is_some() => UnitsRule::Price(estimate),
             counted => counted,
         },
         per: keys_of(&limits),
@@ -65,6 +65,9 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
     };
     let names = input.spec.inputs.iter().map(source::Input::name).collect();
     let planned = planned(args, clock, &terms, input)?;
+    if planned.summary.tally.tries >= MANY && !args.quiet {
+        say("planned; now the same with other bounds");
+    }
     let what_if = what_if::what_if(&terms, &planned.drawn, &planned.summary);
     let setup = terms.rules.setup();
     let theory = Theory::of(&setup, &planned.summary.stretch);
@@ -73,6 +76,7 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
         summary: planned.summary,
         setup,
         api: told,
+        timeout: terms.rules.timeout,
         inputs: names,
         seed,
         never_fit: planned.never_fit,
@@ -91,7 +95,9 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
         || report::json(&told),
         |object| object,
     )?;
-    Ok(if told.never_fit.count > 0 {
+    let counts = &told.summary.tally.counts;
+    let none = counts.ok == 0 && counts.failed + counts.invalid > 0;
+    Ok(if told.never_fit.count > 0 || none {
         Exit::SomeFailed
     } else {
         Exit::AllOk
@@ -116,7 +122,12 @@ fn asked_api(args: &ApiArgs) -> Result<(ModelSpec, Option<Observed>, Api), Probl
             show_span(quantile(0.5)),
             show_span(quantile(0.99)),
         );
-        return Ok((ModelSpec::default(), observed, Api { answers, said }));
+        let told = Api {
+            answers,
+            said,
+            median: quantile(0.5),
+        };
+        return Ok((ModelSpec::default(), observed, told));
     }
     let given = args.api.as_ref();
     let mut api = given.map(|given| given.spec.clone()).unwrap_or_default();
@@ -124,16 +135,25 @@ fn asked_api(args: &ApiArgs) -> Result<(ModelSpec, Option<Observed>, Api), Probl
     let is_said = args.latency.is_some() || given.is_some_and(|given| given.says("latency"));
     let said = if is_said { said } else { Said::ByNobody };
     let answers = format!("modelled: {api}");
-    Ok((api, None, Api { answers, said }))
+    let median = api.latency.median();
+    let told = Api {
+        answers,
+        said,
+        median,
+    };
+    Ok((api, None, told))
 }
 
 /// So many steps are taken between two looks at the clock: each takes about a microsecond.
 const STEPS: u32 = 4096;
 
-/// Reads all lines and runs them. A terminal is told meanwhile how far it has come.
+/// After a plan of so many tries its what-if takes seconds.
+const MANY: u64 = 500_000;
+
+/// Reads all lines and runs them; stderr is told meanwhile how far it has come.
 fn planned(args: &PlanArgs, clock: Clock, terms: &Terms, input: Input) -> Result<Planned, Problem> {
     let mut lines = Batches::spawn(input.source)?;
-    let shown = !args.quiet && io::stderr().is_terminal();
+    let shown = !args.quiet;
     let mode = if shown { Mode::Auto } else { Mode::None };
     // The pace is that of this machine: no limit of the run is set beside it.
     let setup = Setup {

@@ -101,7 +101,7 @@ struct Cure {
 }
 
 /// Runs of which the shares say nothing: the first that applies is the verdict.
-const SPECIAL: [fn(&Seen) -> Option<Cure>; 3] = [
+const SPECIAL: [fn(&Seen) -> Option<Cure>; 4] = [
     |seen| {
         let failures = &seen.summary.tally.failures;
         let of = |kind| failures.get(&kind).copied().unwrap_or(0);
@@ -111,6 +111,21 @@ const SPECIAL: [fn(&Seen) -> Option<Cure>; 3] = [
             verdict: "no job could connect".to_owned(),
             advice: "start the server, or see the run without one: --mock answers in its place"
                 .to_owned(),
+        })
+    },
+    |seen| {
+        let tally = &seen.summary.tally;
+        let late = tally.try_failures.get(&FailureKind::Timeout).copied();
+        let late = late.filter(|late| *late > tally.tries / 2)?;
+        Some(Cure {
+            verdict: format!(
+                "most tries were given up: {late} of {} took longer than --timeout lets them",
+                tally.tries
+            ),
+            advice:
+                "a longer --timeout, above what the API takes, lets them be answered; more slots \
+                     and more retries only ask it for more"
+                    .to_owned(),
         })
     },
     |seen| {
@@ -574,6 +589,30 @@ mod tests {
             assert!(finding.starts_with(text), "{finding}");
         }
         assert_eq!(findings.len(), FINDINGS.len(), "{findings:?}");
+    }
+
+    #[test]
+    fn a_run_whose_tries_are_given_up_is_advised_to_wait_longer_and_not_to_send_more() {
+        for (late, is_told) in [(100, true), (51, true), (50, false)] {
+            let mut summary = Metrics::new(Duration::ZERO, Proof::nothing()).close(Tick::ZERO);
+            summary.tally.tries = 100;
+            summary
+                .tally
+                .try_failures
+                .insert(FailureKind::Timeout, late);
+            let setup = Setup {
+                slots: Some(20),
+                per_host: None,
+                limits: Vec::new(),
+            };
+            let theory = Theory::of(&setup, &summary.stretch);
+            let Diagnosis {
+                verdict, advice, ..
+            } = Diagnosis::of(&summary, &setup, &theory);
+            let told = format!("{late} of 100 took longer than --timeout");
+            assert_eq!(verdict.contains(&told), is_told, "{late}: {verdict}");
+            assert_eq!(advice.contains("longer --timeout"), is_told, "{advice}");
+        }
     }
 
     #[test]

@@ -129,6 +129,17 @@ impl fmt::Display for ModelSpec {
     }
 }
 
+impl Latency {
+    /// Half of the answers take no longer.
+    pub fn median(self) -> Duration {
+        match self {
+            Self::Fixed(span) => span,
+            Self::Exponential(mean) => mean.mul_f64(std::f64::consts::LN_2),
+            Self::LogNormal { p50, .. } => p50,
+        }
+    }
+}
+
 /// How long the work on a request takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Latency {

@@ -252,9 +252,15 @@ impl Source {
                 })
             );
             if self.good == 0 && guessed && job.body.is_none() {
+                let (counts, instead) = match self.rules.units {
+                    UnitsRule::Price(_) => ("--price", "leave --price out"),
+                    UnitsRule::Reserve(_) | UnitsRule::Ignored => {
+                        ("a limit", "limit requests instead")
+                    }
+                };
                 return Err(Problem::usage(
-                    "a limit counts units, and the first job has neither \"tokens\" nor a body to estimate them from",
-                    "give jobs a \"tokens\" field, or limit requests instead",
+                    format!("{counts} counts units, and the first job has neither \"tokens\" nor a body to estimate them from"),
+                    format!("give jobs a \"tokens\" field, or {instead}"),
                 )
                 .at(job.place.to_string()));
             }

@@ -24,7 +24,7 @@ pub(super) struct Rules {
     headers: Headers,
     method: Option<Method>,
     body: Option<Bytes>,
-    units: UnitsRule,
+    pub(super) units: UnitsRule,
     times: Times,
     pub(super) keys: KeyTable,
     /// What the job before made of its URL: many inputs have one URL for all, and nearly all have few
@@ -129,7 +129,7 @@ impl Rules {
     fn units_of(&self, said: SaidUnits, body: Option<&Bytes>) -> Option<Units> {
         let estimator = match self.units {
             UnitsRule::Ignored => return None,
-            UnitsRule::Reserve(estimator) => estimator,
+            UnitsRule::Reserve(estimator) | UnitsRule::Price(estimator) => estimator,
         };
         let body = body.map_or(&[][..], |body| body);
         let (input, output, source) = match said {

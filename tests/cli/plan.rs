@@ -177,6 +177,49 @@ fn a_job_that_can_never_go_is_told_with_its_line_and_both_numbers_and_is_exit_1(
 }
 
 #[test]
+fn a_plan_in_which_nothing_is_answered_in_time_says_so_and_is_exit_1() {
+    let args = "jobs.jsonl --latency 1m --timeout 1s --max-attempts 2";
+    for more in ["", " -c none --qps 10"] {
+        let done = plan(words(args)).args(words(more));
+        let done = done.file("jobs.jsonl", jobs(30, 10)).output();
+        done.exits(1);
+        let page = squeezed(&page(&done));
+        for told in [
+            "half of its answers take 60.0 s or longer; --timeout 1s gives them up",
+            "VERDICT most tries were given up: 60 of 60 took longer than --timeout",
+        ] {
+            assert!(page.contains(told), "no {told:?} in {done}");
+        }
+    }
+    let done = plan(words("jobs.jsonl"))
+        .file("jobs.jsonl", "nonsense\n")
+        .output();
+    done.exits(1);
+}
+
+#[test]
+fn a_price_without_units_names_itself() {
+    let done = plan(words("jobs.urls --price 3/1M"))
+        .file("jobs.urls", hundred())
+        .output();
+    done.exits(2)
+        .says("--price counts units")
+        .says("or leave --price out");
+}
+
+#[test]
+fn long_times_and_low_rates_are_told_in_units_that_options_take() {
+    let done = plan(words("jobs.urls --limit"))
+        .args(["1/365d window"])
+        .file("jobs.urls", hundred())
+        .output();
+    let page = squeezed(&page(&done));
+    for told in ["at most 1 in any 365d", "0 s to 36135d", " 1/361d 0.000"] {
+        assert!(page.contains(told), "no {told:?} in {done}");
+    }
+}
+
+#[test]
 fn the_same_seed_prints_the_same_page() {
     let args = "jobs.jsonl -c 7 --qps 50 --api latency=exp:80ms,fail=503:5% --seed";
     let printed = |seed: &str| {

@@ -25,8 +25,8 @@ Examples:
   shaper plan jobs.jsonl --tpm 100k --latency-from results.jsonl --price input:2.5/1M,output:10/1M
   shaper plan jobs.jsonl --rpm 600 --api \"latency=exp:50ms,fail=503:1%,limit=10/1s window\"
 
-Exit codes: 0 planned, 1 a job can never fit a limit, 2 flags or input unusable, 3 report not written,
-130 interrupted, 143 terminated, 141 stdout closed."
+Exit codes: 0 planned, 1 a job can never fit a limit, or none would be ok, 2 flags or input unusable,
+3 report not written, 130 interrupted, 143 terminated, 141 stdout closed."
 )]
 pub(in crate::command) struct PlanArgs {
     /// Files of jobs (JSON lines, or a list of URLs); `-`, or nothing while stdin is not a terminal, is stdin

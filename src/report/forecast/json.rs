@@ -1,5 +1,7 @@
 //! A plan for programs: one JSON object with stable keys. Floor 4: doors.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::phases::phases;
@@ -68,6 +70,8 @@ pub fn json(plan: &Forecast) -> Value {
         "limits": limits.collect::<Vec<_>>(),
         "guard_ms": plan.guard.map(millis),
         "api": plan.api.answers,
+        "api_median_ms": millis(plan.api.median),
+        "timeout_ms": (plan.timeout < Duration::MAX).then(|| millis(plan.timeout)),
         "api_by": match plan.api.said {
             Said::ByOption => "option",
             Said::ByNobody => "default",

@@ -27,6 +27,8 @@ pub struct Forecast {
     pub diagnosis: Diagnosis,
     /// What answers.
     pub api: Api,
+    /// The longest that a try may take.
+    pub timeout: Duration,
     /// The names of the inputs, in order.
     pub inputs: Vec<String>,
     /// The seed of latencies, faults and rests: the same one gives the same plan.
@@ -54,6 +56,8 @@ pub struct Api {
     pub answers: String,
     /// Whether the user said so.
     pub said: Said,
+    /// Half of its answers take no longer.
+    pub median: Duration,
 }
 
 /// Where the latency of a plan comes from.

@@ -11,10 +11,13 @@ use crate::report::page::{Look, Page, Tone};
 use crate::report::text::joined;
 use crate::report::{limits, proof};
 use crate::terminal::Columns;
-use crate::units::{Tick, show_span, three_digits};
+use crate::units::{Tick, exact_span, show_span, three_digits};
 
 /// The most jobs, lines and origins of a list.
 const FEW: usize = 5;
+
+/// Seconds of a day.
+const DAY: f64 = 86_400.0;
 
 /// A sample that is wrong by more than this about the bounds as they are, in per cent, says so.
 const FAR_OFF: u32 = 5;
@@ -54,6 +57,14 @@ impl Page {
             ),
         };
         self.section("API", &text, Tone::Calm);
+        let (median, timeout) = (plan.api.median, plan.timeout);
+        if median > timeout {
+            let (median, timeout) = (show_span(median), exact_span(timeout));
+            let text = format!(
+                "half of its answers take {median} or longer; --timeout {timeout} gives them up"
+            );
+            self.section("", &text, Tone::Alarm);
+        }
     }
 
     fn outcome(&mut self, plan: &Forecast, now: Option<SystemTime>) {
@@ -171,7 +182,7 @@ impl Page {
             let less = least.one_less.map(|cell| {
                 let less = least.slots - 1;
                 let verb = if less == 1 { "takes" } else { "take" };
-                format!("; {less} {verb} {}", shown(cell))
+                format!(", {less} {verb} {}", shown(cell))
             });
             let text = format!(
                 "--concurrency {} is the least of {} tried within {NO_LONGER} % of the fastest with as few failures ({}): {}{}",
@@ -306,10 +317,11 @@ fn lasting(span: Duration) -> String {
 
 /// A rate per second, or per a longer time if it is low.
 fn often(rate: f64) -> String {
-    let units = [(1.0, "s"), (60.0, "m"), (3600.0, "h"), (86_400.0, "d")];
+    let units = [(1.0, "s"), (60.0, "m"), (3600.0, "h"), (DAY, "d")];
     let unit = units.iter().find(|(seconds, _)| rate * seconds >= 0.1);
     match unit {
         Some((seconds, unit)) => format!("{}/{unit}", three_digits(rate * seconds)),
+        None if rate > 0.0 => format!("1/{:.0}d", 1.0 / rate / DAY),
         None => "0/s".to_owned(),
     }
 }
