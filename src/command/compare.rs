@@ -1,6 +1,12 @@
 //! `shaper compare`: joins jobs, disciplines and the page about them. Floor 6: front.
 
+use std::io;
+use std::os::fd::AsFd;
 use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{FileType, fstat};
+use rustix::time::Timespec;
 
 use super::args::{CompareArgs, NumberArgs};
 use super::input::Asked;
@@ -149,6 +155,9 @@ fn work(
         let (usual, for_real) = JOBS;
         let count = if args.real.live { for_real } else { usual };
         let count = args.numbers.count.map_or(count, Cost::get);
+        if args.numbers.count.is_none() && holds_something(io::stdin()) {
+            say("standard input is not read, and equal jobs are compared: - as JOBS reads it");
+        }
         return Ok((Work::equal(count, TOKENS), Vec::new()));
     }
     let estimate = Estimator::default();
@@ -228,7 +237,42 @@ fn live(
     runtime.shutdown_background();
     let seen = seen?;
     page(args, &seen)?;
-    Ok(seen.cut.map_or(Exit::AllOk, exit_of))
+    if let Some(signal) = seen.cut {
+        return Ok(exit_of(signal));
+    }
+    Ok(match seen.unanswered() {
+        None => Exit::AllOk,
+        Some(what) => {
+            say(&format!("{what}\n  mend: {}", to_be_answered(live)));
+            Exit::SomeFailed
+        }
+    })
+}
+
+/// Whether a file that is not empty, or a pipe with something in it, stands there.
+fn holds_something(input: impl AsFd) -> bool {
+    let Ok(about) = fstat(&input) else {
+        return false;
+    };
+    match FileType::from_raw_mode(about.st_mode) {
+        FileType::RegularFile => about.st_size > 0,
+        FileType::Fifo => {
+            let mut pipe = [PollFd::new(&input, PollFlags::IN)];
+            let at_once = Timespec::default();
+            poll(&mut pipe, Some(&at_once)).is_ok() && pipe[0].revents().contains(PollFlags::IN)
+        }
+        _ => false,
+    }
+}
+
+/// What helps where nobody answers.
+fn to_be_answered(live: Live) -> &'static str {
+    match live {
+        Live::Servers => {
+            "start the server, or compare in front of a modelled API: without --live, or with --api"
+        }
+        Live::Mock => "free ports and file descriptors: the modelled API is in this process",
+    }
 }
 
 /// What would be sent, to whom, and for how long.
@@ -258,5 +302,12 @@ fn announced(plan: &Plan, live: Live) -> String {
         seconds @ 0..120 => format!("{} s", seconds.max(1)),
         seconds => show_span(Duration::from_secs(seconds)),
     };
-    format!("{count} disciplines x {jobs} jobs = {requests} requests to {to}{again}; about {takes}")
+    let counted =
+        |count: u64, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    format!(
+        "{} x {} = {} to {to}{again}; about {takes}",
+        counted(count, "discipline"),
+        counted(jobs, "job"),
+        counted(requests, "request")
+    )
 }

@@ -131,6 +131,9 @@ fn unit(metric: &str) -> &'static str {
     if metric.starts_with("latency.") && is_percentile {
         return "ms";
     }
+    if last.starts_with("most_in_") {
+        return "sends";
+    }
     let ends = ENDS.iter().find(|(end, _)| metric.ends_with(end));
     let mut begins = BEGINNINGS.iter();
     ends.or_else(|| begins.find(|(beginning, _)| metric.starts_with(beginning)))

@@ -120,8 +120,102 @@ fn standard_input_is_read_only_as_a_hyphen() {
     let jobs = "http://a.test/1\nhttp://a.test/2\n";
     let done = compare(["--report", "json"]).stdin(jobs).output();
     assert_eq!(figures(&done, "qps")["sends"], 1_000);
+    done.says("standard input is not read").says("- as JOBS");
+    let done = compare(["--report", "json", "--jobs", "5"])
+        .stdin(jobs)
+        .output();
+    done.never_says("standard input");
     let done = compare(["-", "--report", "json"]).stdin(jobs).output();
     assert_eq!(figures(&done, "qps")["sends"], 2);
+}
+
+/// Answers and failures of a discipline that tries each job once.
+fn accounted(row: &Value) -> u64 {
+    let of = |key: &str| row[key].as_u64().unwrap_or_else(|| panic!("{key}: {row}"));
+    of("ok") + of("refused_429") + of("other") + of("not_sent")
+}
+
+#[test]
+fn every_job_is_accounted_for_whatever_became_of_it() {
+    let api = "latency=exp:200ms,limit=5/s window,fail=503:10%";
+    let args = ["--api", api, "--discipline", "semaphore,qps,drop,retry"];
+    let done = compare(args).args(["--report", "json"]).output();
+    for key in ["semaphore", "qps", "drop"] {
+        let row = figures(&done, key);
+        assert_eq!(accounted(&row), 1_000, "{key}: {row}");
+        let broken = row["statuses"]["503"].as_u64();
+        assert_eq!(row["other"].as_u64(), broken.or(Some(0)), "{key}: {row}");
+    }
+    let row = figures(&done, "retry");
+    assert_eq!(row["sends"], accounted(&row), "{row}");
+    let shown = page(&compare(args).output());
+    let told = "Other: tries that ended neither well nor with 429, in all 503 ";
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains(told), "{shown}");
+    let without = page(&compare(["--discipline", "qps"]).output());
+    assert!(!without.contains("other"), "{without}");
+}
+
+#[test]
+fn a_server_that_is_down_is_told_with_what_helps_and_makes_no_theory() {
+    let url = {
+        let gone = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("loopback");
+        format!("http://{}/\n", gone.local_addr().expect("it has one"))
+    };
+    let args = ["--live", "--yes", "--discipline", "semaphore,qps"];
+    let done = compare(args).jobs("jobs.urls", url.repeat(5));
+    let done = done.output();
+    done.exits(1)
+        .says("No try was answered: connect 10.")
+        .says("mend: start the server");
+    let shown = page(&done);
+    assert!(shown.contains("No try was answered: connect 10."), "{done}");
+    assert!(!shown.contains("THEORY"), "{done}");
+    let done = done.again().args(["compare", "jobs.urls"]).args(args);
+    let done = done.args(["--report", "json"]).output();
+    let row = figures(&done, "semaphore");
+    assert_eq!((accounted(&row), &row["sends"]), (5, &0.into()), "{done}");
+    assert_eq!(row["p50_ms"], Value::Null);
+}
+
+#[test]
+fn what_is_said_of_slots_and_rate_holds_in_front_of_an_api_with_slots_of_its_own() {
+    let args = ["--api", "slots=4", "--discipline", "semaphore,qps,both"];
+    let done = compare(args).output();
+    let page = page(&done);
+    for words in [
+        "sent/s 80 40 2 0.8 latency sets it",
+        "sent/s 10 10 10 10 held",
+        "in flight 0.5 1 — — latency sets it",
+        "They cross at 4 slots of the API / 10 per second = 400 ms",
+    ] {
+        let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(squeezed(&page).contains(words), "no {words:?} in {done}");
+    }
+    // The jobs last until as many are in flight as ever will be.
+    let done = compare(["--latency", "1m,5m", "--discipline", "qps"]).output();
+    let flights = "in flight 600 3000 latency sets it";
+    let told = String::from_utf8_lossy(&done.stdout);
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains(flights), "{done}");
+}
+
+#[test]
+fn theory_and_observation_are_of_one_run_and_of_more_than_a_send() {
+    let theory = |args: &[&str]| {
+        let done = compare(["--discipline", "semaphore", "--report", "json"]);
+        let done = done.args(args).output();
+        let object: Value = serde_json::from_slice(&done.stdout).expect("it is JSON");
+        (object["theory"].to_string(), figures(&done, "semaphore"))
+    };
+    let (told, _) = theory(&["--jobs", "1"]);
+    assert_eq!(told, "\"20 slots / 50 ms = 400/s.\"");
+    let (told, row) = theory(&["--api", "latency=exp:20ms"]);
+    let observed = row["steady_rate_per_s"].as_f64().expect("it was steady");
+    assert!(
+        told.contains(&format!("was observed at {observed:.0}/s")),
+        "{told}: {row}"
+    );
 }
 
 #[test]
@@ -261,6 +355,13 @@ fn a_report_goes_where_and_as_it_is_asked_for() {
         page(&done).contains("\ndisciplines.sends,qps 10,1000,"),
         "{done}"
     );
+    for (metric, unit) in [("most_in_100_ms", "sends"), ("done_ms", "ms")] {
+        let line = format!("\ndisciplines.{metric},");
+        let page = page(&done);
+        let (_, rest) = page.split_once(&line).expect("it is told");
+        let line = rest.lines().next().expect("it has a line");
+        assert!(line.ends_with(&format!(",{unit}")), "{metric}: {line}");
+    }
     let done = compare(["--report", "none"]).output();
     done.exits(0);
     assert!(done.stdout.is_empty(), "{done}");

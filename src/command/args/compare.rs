@@ -137,8 +137,8 @@ Examples:
   shaper compare jobs.jsonl --tpm 60k --limit \"100/m window\" --api \"latency=exp:50ms,limit=10/s window\"
   shaper compare --live --yes --jobs 50 --discipline semaphore,qps,both
 
-Exit codes: 0 compared, 2 options or jobs unusable, or --live without --yes, 3 not written, 130 interrupted,
-143 terminated, 141 stdout closed.";
+Exit codes: 0 compared, 1 with --live no try was answered, 2 options or jobs unusable, or --live without --yes,
+3 not written, 130 interrupted, 143 terminated, 141 stdout closed.";
 
 /// Keys of disciplines; a slip is answered with the nearest.
 fn disciplines() -> impl TypedValueParser<Value = String> {

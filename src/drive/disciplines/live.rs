@@ -166,11 +166,16 @@ fn line(seen: &Figures) -> String {
         sends,
         ok,
         refused,
+        others,
         finish,
         ..
     } = seen;
     let took = show_span(*finish);
-    format!("{sends} sent, {ok} ok, {refused} refused, {took}")
+    let others = match others.count() {
+        0 => String::new(),
+        count => format!(", {count} other"),
+    };
+    format!("{sends} sent, {ok} ok, {refused} refused{others}, {took}")
 }
 
 /// One discipline, from its start to its end.

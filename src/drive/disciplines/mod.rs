@@ -22,7 +22,7 @@ pub use work::{Keep, Work};
 use super::cores::on_all_cores;
 use super::modelled::Modelled;
 use crate::limit::{Guard, Setting};
-use crate::metrics::{Owner, Part, Stretch};
+use crate::metrics::{Owner, Stretch};
 use crate::model::{Latency, ModelSpec};
 use crate::report::comparison::{
     Comparison, Figures, Held, Jobs, Numbers, Row, Seen, Still, World,
@@ -111,24 +111,38 @@ impl Plan {
     fn still(&self, discipline: &Discipline, latency: Latency) -> Still {
         let (least, most) = STILL;
         let slots = self.numbers.slots.get().saturating_mul(10);
-        let work = Work::equal(slots.clamp(least, most), 1);
+        // So many come in one latency at the rate. A list of fewer than twice that is through before it is seen
+        // how many are in flight.
+        let seconds = latency.median().as_secs_f64();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a float saturates; rates are never negative"
+        )]
+        let come = (self.numbers.rate.per_second() * seconds) as u64;
+        let count = slots.max(come.saturating_mul(4)).clamp(least, most);
+        let work = Work::equal(count, 1);
         let api = ModelSpec {
             latency,
             ..self.api.clone()
         };
         let (figures, stretch) = self.run(discipline, &work, &api);
-        // A rate that is through before the first answer is told by its sends alone.
+        // What a rate sends is told by its sends: a server that is slower than it answers later and later.
         let by_slots = stretch
             .shares
             .first()
             .is_some_and(|most| most.0 == Owner::Slot);
-        let rate = match stretch.part {
-            Part::Whole if !by_slots => figures.rate.unwrap_or(stretch.rate),
-            Part::Steady | Part::Whole | Part::Recorded => stretch.rate,
-        };
-        Still {
-            rate,
-            in_flight: stretch.in_flight,
+        let piles_up = self.api.slots.is_some_and(|slots| slots.get() < come);
+        if by_slots {
+            Still {
+                rate: stretch.rate,
+                in_flight: Some(stretch.in_flight),
+            }
+        } else {
+            Still {
+                rate: figures.rate.unwrap_or(stretch.rate),
+                in_flight: (count / 2 >= come && !piles_up).then_some(stretch.in_flight),
+            }
         }
     }
 }

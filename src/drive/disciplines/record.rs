@@ -1,13 +1,14 @@
 //! What is seen of a discipline while it runs. Floor 5: drive.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use http::StatusCode;
 
-use crate::metrics::{Busiest, Sends, Timeline};
-use crate::outcome::{Outcome, Status};
-use crate::report::comparison::{Figures, LONG, Raster, SHORT};
+use crate::metrics::{Busiest, Sends, Stretch, Timeline};
+use crate::outcome::{Failure, Outcome, Reached, Status};
+use crate::report::comparison::{Figures, LONG, Others, Raster, SHORT, Steady};
 use crate::units::Tick;
 
 /// What is seen of a discipline while it runs. Memory: fixed, but what is sent within a second.
@@ -25,7 +26,10 @@ pub(super) struct Record {
     on_their_way: u64,
     peak: u64,
     sends: Sends,
+    /// Those of them that found no connection in the end.
+    never_left: u64,
     refused: u64,
+    others: Others,
     not_sent: u64,
     ok: u64,
     finish: Tick,
@@ -45,7 +49,9 @@ impl Record {
             on_their_way: 0,
             peak: 0,
             sends: Sends::default(),
+            never_left: 0,
             refused: 0,
+            others: Others::default(),
             not_sent: 0,
             ok: 0,
             finish: Tick::ZERO,
@@ -63,17 +69,36 @@ impl Record {
         self.peak = self.peak.max(self.on_their_way);
     }
 
-    /// A try that was sent then has ended, with this status if one came.
-    pub(super) fn ended(&mut self, sent: Tick, at: Tick, status: Option<StatusCode>) {
-        self.on_their_way = self.on_their_way.saturating_sub(1);
-        self.timeline.ended(at, status);
-        self.timeline.flight(sent, at, 1);
-        self.flights.0 += at.since(sent).as_nanos();
-        self.flights.1 += 1;
+    /// A try has ended, with this status or for this reason. If it was sent, it was then.
+    pub(super) fn ended(
+        &mut self,
+        sent: Option<Tick>,
+        at: Tick,
+        end: Result<StatusCode, &Failure>,
+    ) {
         self.finish = self.finish.max(at);
-        if status == Some(StatusCode::TOO_MANY_REQUESTS) {
-            self.refused += 1;
-            self.raster.refused(sent);
+        let never_left = end.is_err_and(|failure| failure.reached == Reached::NotSent);
+        if let Some(sent) = sent {
+            self.on_their_way = self.on_their_way.saturating_sub(1);
+            self.timeline.ended(at, end.ok());
+            self.timeline.flight(sent, at, 1);
+            if never_left {
+                self.never_left += 1;
+            } else {
+                self.flights.0 += at.since(sent).as_nanos();
+                self.flights.1 += 1;
+            }
+        }
+        match end {
+            Ok(StatusCode::TOO_MANY_REQUESTS) => {
+                self.refused += 1;
+                if let Some(sent) = sent {
+                    self.raster.refused(sent);
+                }
+            }
+            Ok(status) if status.is_success() => {}
+            Ok(status) => add(&mut self.others.statuses, status.as_u16()),
+            Err(failure) => add(&mut self.others.failures, failure.kind),
         }
     }
 
@@ -84,6 +109,9 @@ impl Record {
             return;
         };
         self.ok += u64::from(outcome.status == Status::Ok);
+        if last.status.is_none() {
+            return;
+        }
         let span = last.done.since(arrived);
         self.longest = self.longest.max(span);
         let micros = u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
@@ -96,7 +124,7 @@ impl Record {
     }
 
     /// The figures, with who held the jobs longest.
-    pub(super) fn close(self, bound_by: String) -> Figures {
+    pub(super) fn close(self, bound_by: String, stretch: &Stretch) -> Figures {
         let quantile = |share: f64| {
             let micros = self.answered.value_at_quantile(share);
             let span = Duration::from_micros(micros).min(self.longest);
@@ -105,21 +133,31 @@ impl Record {
         let mean = self.flights.0.checked_div(u128::from(self.flights.1));
         let mean = mean.map(|mean| u64::try_from(mean).unwrap_or(u64::MAX));
         Figures {
-            sends: self.sends.count,
+            sends: self.sends.count - self.never_left,
             rate: self.sends.rate(),
             most_in_short: self.short.most(),
             most_in_long: self.long.most(),
             not_sent: self.not_sent,
             ok: self.ok,
             refused: self.refused,
+            others: self.others,
             p50: quantile(0.5),
             p99: quantile(0.99),
             peak_in_flight: self.peak,
             finish: self.finish.since(Tick::ZERO),
             bound_by,
             mean: mean.map(Duration::from_nanos),
+            steady: stretch.mean.map(|mean| Steady {
+                ended: stretch.ended,
+                rate: stretch.rate,
+                mean,
+            }),
             raster: self.raster,
             timeline: self.timeline,
         }
     }
+}
+
+fn add<K: Ord>(counts: &mut BTreeMap<K, u64>, key: K) {
+    *counts.entry(key).or_default() += 1;
 }

@@ -178,9 +178,9 @@ impl<'a> Trial<'a> {
                     reply.head.status
                 });
                 let repeated = status.is_some_and(|status| self.is_repeated(ticket, status));
-                if let Some(sent) = self.flights.get(&ticket).and_then(|flight| flight.sent) {
-                    self.record.ended(sent, at, status);
-                }
+                let sent = self.flights.get(&ticket).and_then(|flight| flight.sent);
+                let how = end.as_ref().as_ref().map(|reply| reply.head.status);
+                self.record.ended(sent, at, how);
                 if repeated {
                     self.repeat(now, ticket);
                     return;
@@ -229,7 +229,8 @@ impl<'a> Trial<'a> {
             Some(Owner::Limit(number)) => limit(number),
             Some(owner) => self.setup.name_of(owner),
         };
-        (self.record.close(bound_by), summary.stretch)
+        let figures = self.record.close(bound_by, &summary.stretch);
+        (figures, summary.stretch)
     }
 
     /// Until when the sender stalls, if it does now.

@@ -69,7 +69,7 @@ impl Page {
             let room = left - LABEL;
             let name = cut(&held.name, room, self.glyphs().cut());
             let mut name = &*name;
-            for line in held.lines() {
+            for line in held.lines(self.glyphs().dash()) {
                 let label = format!("  {name:<room$}  {:>9}", line.what);
                 let cells = &line.cells[first..first + heads.len()];
                 self.beside(&row(&label, left, cells, width), line.verdict);
@@ -106,15 +106,18 @@ impl Held {
         verdicts.map_or([""; 2], |verdicts| verdicts.1)
     }
 
-    /// Its rates and, where these say something, its tries in flight.
-    pub(in crate::report) fn lines(&self) -> Vec<Line> {
-        let line = |what, part: fn(&Still) -> f64, verdict| Line {
+    /// Its rates and, where these say something, its tries in flight; `none` where they are never as many for long.
+    pub(in crate::report) fn lines(&self, none: &str) -> Vec<Line> {
+        let line = |what, part: fn(&Still) -> Option<f64>, verdict| Line {
             what,
-            cells: self.columns.iter().map(|it| short(part(it))).collect(),
+            cells: {
+                let cells = self.columns.iter().map(part);
+                cells.map(|it| it.map_or(none.to_owned(), short)).collect()
+            },
             verdict,
         };
         let [rate, flight] = self.verdicts();
-        let mut lines = vec![line("sent/s", |still| still.rate, rate)];
+        let mut lines = vec![line("sent/s", |still| Some(still.rate), rate)];
         if self.key != "both" {
             lines.push(line("in flight", |still| still.in_flight, flight));
         }
@@ -129,14 +132,19 @@ impl Comparison {
         if !has("semaphore") || !has("qps") {
             return None;
         }
-        let (slots, rate) = (self.numbers.slots.get(), self.numbers.rate.per_second());
+        let (own, rate) = (self.numbers.slots.get(), self.numbers.rate.per_second());
+        // What is sent beyond the server's slots waits inside.
+        let (slots, whose) = match self.api().and_then(|api| api.slots) {
+            Some(its) if its.get() < own => (its.get(), " of the API"),
+            Some(_) | None => (own, ""),
+        };
         #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
         let crossing = Duration::try_from_secs_f64(slots as f64 / rate);
         let crossing = plain_span(crossing.unwrap_or(Duration::MAX));
         let rate = short(rate);
         Some(format!(
-            "They cross at {slots} slots / {rate} per second = {crossing}: a faster API is held by QPS, a \
-             slower one by slots."
+            "They cross at {slots} slots{whose} / {rate} per second = {crossing}: a faster API is held by QPS, \
+             a slower one by slots."
         ))
     }
 }

@@ -7,6 +7,7 @@ use super::{Comparison, Figures, LONG, Raster, Row, SHORT, Seen, World};
 use crate::engine::Signal;
 use crate::metrics::Timeline;
 use crate::model::Latency;
+use crate::report::json::counted;
 use crate::units::{Cost, Tick, millis};
 
 /// The comparison as one object. Times are in milliseconds, rates per second; what is not known is `null`.
@@ -74,6 +75,7 @@ pub fn json(it: &Comparison) -> Value {
         "held": held.collect::<Vec<_>>(),
         "disciplines": it.rows.iter().map(row).collect::<Vec<_>>(),
         "spike": spike,
+        "unanswered": it.unanswered(),
         "theory": it.theory(),
         "lessons": it.lessons(),
     })
@@ -114,11 +116,16 @@ fn figures(seen: &Figures) -> Value {
         "not_sent": seen.not_sent,
         "ok": seen.ok,
         "refused_429": seen.refused,
+        "other": seen.others.count(),
+        "statuses": counted(&seen.others.statuses),
+        "failures": counted(&seen.others.failures),
         "p50_ms": seen.p50.map(millis),
         "p99_ms": seen.p99.map(millis),
         "peak_in_flight": seen.peak_in_flight,
         "done_ms": millis(seen.finish),
         "mean_latency_ms": seen.mean.map(millis),
+        "steady_rate_per_s": seen.steady.map(|steady| steady.rate),
+        "steady_latency_ms": seen.steady.map(|steady| millis(steady.mean)),
         "bound_by": (!seen.bound_by.is_empty()).then_some(&seen.bound_by),
         "raster": raster(&seen.raster),
         "timeline": timeline(&seen.timeline),

@@ -1,21 +1,28 @@
 //! What the figures teach, in sentences. Floor 4: doors.
 
-use std::time::Duration;
-
 use super::words::{accepted, plain_span, short};
-use super::{Comparison, Figures, Still};
-use crate::model::Latency;
+use super::{Comparison, Figures};
 
 impl Comparison {
     /// The theory of slots beside what was observed; `None` if no semaphore was run.
     pub(in crate::report) fn theory(&self) -> Option<String> {
         let semaphore = self.rows.iter().find(|row| row.key == "semaphore")?;
-        let seen = self.of("semaphore")?;
         let slots = self.numbers.slots.get();
-        let mean = seen.mean.filter(|mean| !mean.is_zero())?;
-        let theory = f64_of(slots) / mean.as_secs_f64();
-        let observed = self.still("semaphore", mean).map(|still| still.rate);
-        let observed = observed.or(seen.rate)?;
+        let seen = self.of("semaphore")?;
+        let steady = seen.steady.filter(|steady| !steady.mean.is_zero())?;
+        if !seen.is_answered() {
+            return None;
+        }
+        let theory = format!(
+            "{slots} slots / {} = {}/s",
+            plain_span(steady.mean),
+            short(f64_of(slots) / steady.mean.as_secs_f64())
+        );
+        // Less than two rounds of all slots show no rate.
+        if steady.ended < slots.saturating_mul(2) {
+            return Some(format!("{theory}."));
+        }
+        let observed = steady.rate;
         let beside = match self.api().map(accepted) {
             Some(Some(rate)) if observed > rate => {
                 format!(", {} times what the API accepts", short(observed / rate))
@@ -24,9 +31,7 @@ impl Comparison {
             Some(None) | None => String::new(),
         };
         Some(format!(
-            "{slots} slots / {} = {}/s; {} was observed at {}/s{beside}.",
-            plain_span(mean),
-            short(theory),
+            "{theory}; {} was observed at {}/s{beside}.",
             semaphore.name,
             short(observed),
         ))
@@ -107,14 +112,6 @@ impl Comparison {
                 told(retry)
             )
         })
-    }
-
-    /// What a discipline holds still at a fixed latency.
-    fn still(&self, key: &str, latency: Duration) -> Option<Still> {
-        let held = self.held.iter().find(|held| held.key == key)?;
-        let mut columns = self.latencies.iter().zip(&held.columns);
-        let column = columns.find(|(own, _)| **own == Latency::Fixed(latency));
-        column.map(|(_, still)| *still)
     }
 }
 

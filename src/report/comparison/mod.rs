@@ -9,6 +9,7 @@ pub(super) mod tests;
 mod text;
 pub(super) mod words;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use json::{figures_only, json};
@@ -19,6 +20,8 @@ use crate::engine::Signal;
 use crate::limit::Spec;
 use crate::metrics::Timeline;
 use crate::model::{Latency, ModelSpec};
+use crate::outcome::FailureKind;
+use crate::report::text::joined;
 use crate::units::{Cost, Rate};
 
 /// The length of the short windows.
@@ -109,8 +112,8 @@ pub struct Held {
 pub struct Still {
     /// Sends per second.
     pub rate: f64,
-    /// Mean tries in flight.
-    pub in_flight: f64,
+    /// Mean tries in flight; `None` if they become ever more, or the jobs do not last so long.
+    pub in_flight: Option<f64>,
 }
 
 /// One discipline.
@@ -150,6 +153,8 @@ pub struct Figures {
     pub ok: u64,
     /// Answers with status 429.
     pub refused: u64,
+    /// Tries that ended otherwise.
+    pub others: Others,
     /// From a job's arrival to its last answer: half of the jobs had it sooner.
     pub p50: Option<Duration>,
     /// The same for 99 of 100.
@@ -162,10 +167,46 @@ pub struct Figures {
     pub bound_by: String,
     /// Mean time in flight; `None` without an answer.
     pub mean: Option<Duration>,
+    /// How it went while all jobs were there; `None` if nothing ended then.
+    pub steady: Option<Steady>,
     /// Sends over the first part, in cells of equal width.
     pub raster: Raster,
     /// Sends, answers and refusals over the whole run.
     pub timeline: Timeline,
+}
+
+/// Tries that ended neither well nor with 429.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Others {
+    /// By the status of the answer.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Without a whole answer, by why.
+    pub failures: BTreeMap<FailureKind, u64>,
+}
+
+impl Others {
+    /// All of them.
+    pub fn count(&self) -> u64 {
+        self.statuses.values().chain(self.failures.values()).sum()
+    }
+}
+
+impl Figures {
+    /// Whether any try was answered, well or not.
+    fn is_answered(&self) -> bool {
+        self.ok + self.refused > 0 || !self.others.statuses.is_empty()
+    }
+}
+
+/// Means over the steady part of a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Steady {
+    /// Tries that ended in it.
+    pub ended: u64,
+    /// Of them so many a second.
+    pub rate: f64,
+    /// Their mean time in flight.
+    pub mean: Duration,
 }
 
 /// What passes around a boundary of fixed windows.
@@ -214,6 +255,32 @@ impl Comparison {
     /// What was seen of a discipline; `None` if it is not among them or was not run.
     fn of(&self, key: &str) -> Option<&Figures> {
         self.rows.iter().find(|row| row.key == key)?.figures()
+    }
+
+    /// That no try of any discipline was answered, and why; `None` if one was, or none was made.
+    pub fn unanswered(&self) -> Option<String> {
+        let others = self.others();
+        let mut seen = self.rows.iter().filter_map(Row::figures);
+        let answered = seen.any(Figures::is_answered);
+        let made = !others.failures.is_empty();
+        (made && !answered).then(|| {
+            let why = joined(&others.failures, ", ");
+            format!("No try was answered: {why}.")
+        })
+    }
+
+    /// Tries of all disciplines that ended neither well nor with 429.
+    pub(in crate::report) fn others(&self) -> Others {
+        let mut all = Others::default();
+        for seen in self.rows.iter().filter_map(Row::figures) {
+            for (status, count) in &seen.others.statuses {
+                *all.statuses.entry(*status).or_default() += count;
+            }
+            for (kind, count) in &seen.others.failures {
+                *all.failures.entry(*kind).or_default() += count;
+            }
+        }
+        all
     }
 
     /// Whether a limit of any discipline, or of the API, counts units.

@@ -32,12 +32,18 @@ fn figures(rate: &Rate, refused: u64) -> Box<Figures> {
         not_sent: 7,
         ok: 993 - refused,
         refused,
+        others: Others::default(),
         p50: Some(Duration::from_millis(1_250)),
         p99: Some(Duration::from_secs(2_500)),
         peak_in_flight: 20,
         finish: Duration::from_millis(2_500),
         bound_by: "slots".to_owned(),
         mean: Some(Duration::from_millis(50)),
+        steady: Some(Steady {
+            ended: 900,
+            rate: 400.0,
+            mean: Duration::from_millis(50),
+        }),
         raster: raster(rate),
         timeline,
     })
@@ -53,7 +59,7 @@ pub(in crate::report) fn sample(rate: &str) -> Comparison {
     };
     let still = Still {
         rate: 400.0,
-        in_flight: 20.0,
+        in_flight: Some(20.0),
     };
     let held = |key, name: &str| Held {
         key,

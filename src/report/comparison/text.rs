@@ -32,6 +32,9 @@ impl Page {
         if let Some(signal) = it.cut {
             self.sentences("", 0, &words::early(signal));
         }
+        if let Some(text) = it.unanswered() {
+            self.sentences("", 0, &text);
+        }
         self.gap();
     }
 
@@ -89,13 +92,15 @@ impl Page {
     fn figures(&mut self, it: &Comparison) {
         let column = |head, words, side| Column { head, words, side };
         let right = Side::Right;
-        let grid = Grid {
+        let others = it.others();
+        let mut grid = Grid {
             columns: vec![
                 column(["most in", "100 ms"], ["", " in 100 ms"], right),
                 column(["any", "1 s"], ["", " in 1 s"], right),
                 column(["not", "sent"], ["", " not sent"], right),
                 column(["", "ok"], ["", " ok"], right),
                 column(["API", "429"], ["", " x 429"], right),
+                column(["", "other"], ["", " other"], right),
                 column(["", "p50"], ["p50 ", ""], right),
                 column(["", "p99"], ["p99 ", ""], right),
                 column(["peak in", "flight"], ["", " in flight"], right),
@@ -113,9 +118,15 @@ impl Page {
                 .collect(),
             none: self.glyphs().dash(),
         };
+        if others.count() == 0 {
+            grid.columns.remove(words::OTHER);
+            for cells in grid.rows.iter_mut().filter_map(|row| row.1.as_mut()) {
+                cells.remove(words::OTHER);
+            }
+        }
         let lines = grid.lines("FIGURES", self.columns(), self.glyphs().cut());
         self.lines("FIGURES", lines);
-        self.sentences("", 2, &words::of_figures());
+        self.sentences("", 2, &words::of_figures(&others));
         self.gap();
     }
 

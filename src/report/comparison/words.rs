@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use super::{Comparison, Figures, Jobs, LONG, SHORT, Spike, World};
+use super::{Comparison, Figures, Jobs, LONG, Others, SHORT, Spike, World};
 use crate::engine::Signal;
 use crate::limit::{Counts, Kind, Spec};
 use crate::model::{Latency, ModelSpec};
 use crate::report::fold::TIE;
+use crate::report::text::joined;
 use crate::units::{Rate, exact_span, show_span, three_digits};
 
 /// Two digits that matter, without zeros behind the point: `400`, `10`, `0.5`.
@@ -88,6 +89,7 @@ fn any(rate: &Rate) -> String {
         "1s" => "second".to_owned(),
         "1m" => "minute".to_owned(),
         "1h" => "hour".to_owned(),
+        "1d" => "day".to_owned(),
         _ => period,
     }
 }
@@ -138,18 +140,22 @@ pub(in crate::report) fn early(signal: Signal) -> String {
 }
 
 /// The figures of a discipline, in the order of the columns.
-pub(in crate::report) const FIGURES: [&str; 10] = [
+pub(in crate::report) const FIGURES: [&str; 11] = [
     "most in 100 ms",
     "most in 1 s",
     "not sent",
     "ok",
     "API 429",
+    "other",
     "p50",
     "p99",
     "peak in flight",
     "all done",
     "bound by",
 ];
+
+/// Where tries that ended neither well nor with 429 stand among them.
+pub(super) const OTHER: usize = 5;
 
 /// Those of one discipline; `none` where there is none.
 pub(in crate::report) fn figures(seen: &Figures, none: &str) -> [String; FIGURES.len()] {
@@ -160,6 +166,7 @@ pub(in crate::report) fn figures(seen: &Figures, none: &str) -> [String; FIGURES
         seen.not_sent.to_string(),
         seen.ok.to_string(),
         seen.refused.to_string(),
+        seen.others.count().to_string(),
         span(seen.p50),
         span(seen.p99),
         seen.peak_in_flight.to_string(),
@@ -173,11 +180,24 @@ pub(in crate::report) fn figures(seen: &Figures, none: &str) -> [String; FIGURES
 }
 
 /// What these figures are.
-pub(in crate::report) fn of_figures() -> String {
+pub(in crate::report) fn of_figures(others: &Others) -> String {
+    let ends = [
+        joined(&others.statuses, ", "),
+        joined(&others.failures, ", "),
+    ];
+    let ends: Vec<&str> = ends
+        .iter()
+        .map(|it| &**it)
+        .filter(|it| !it.is_empty())
+        .collect();
+    let other = match ends.join(", ") {
+        ends if ends.is_empty() => ends,
+        ends => format!(" Other: tries that ended neither well nor with 429, in all {ends}."),
+    };
     let window = |span| format!("(t - {}, t]", plain_span(span)).replace(' ', &TIE.to_string());
     format!(
         "Most sends in any half-open window {}, {}. p50, p99: from a job's arrival to its last answer. \
-         Bound by: what held the jobs longest.",
+         Bound by: what held the jobs longest.{other}",
         window(SHORT),
         window(LONG)
     )

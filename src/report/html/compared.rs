@@ -49,6 +49,9 @@ fn heading(title: &str, it: &Comparison) -> String {
     if let Some(signal) = it.cut {
         let _ = write!(out, "<p class=\"alarm\">{}</p>", Text(words::early(signal)));
     }
+    if let Some(text) = it.unanswered() {
+        let _ = write!(out, "<p class=\"alarm\">{}</p>", Text(&text));
+    }
     let sentences = it.theory().into_iter().chain(it.lessons());
     let items: Vec<_> = sentences
         .map(|sentence| format!("<li>{}</li>", Prose(sentence)))
@@ -92,7 +95,7 @@ fn figures(it: &Comparison) -> String {
         headings: &headings,
         rows: it.rows.iter().map(row).collect(),
     };
-    told("Figures", &words::of_figures(), &table)
+    told("Figures", &words::of_figures(&it.others()), &table)
 }
 
 fn over_time(bins: &Bins) -> String {
@@ -135,7 +138,7 @@ fn held(it: &Comparison) -> String {
     headings.push("<what comes of it");
     let rows = |held: &Held| {
         let name = Name(&held.name).to_string();
-        let rows = held.lines().into_iter();
+        let rows = held.lines(DASH).into_iter();
         let rows = rows.map(move |line| {
             let mut row = vec![format!("{name}: {}", line.what)];
             row.extend(line.cells);
