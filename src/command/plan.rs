@@ -70,7 +70,7 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
     }
     let what_if = what_if::what_if(&terms, &planned.drawn, &planned.summary);
     let setup = terms.rules.setup();
-    let theory = Theory::of(&setup, &planned.summary.stretch);
+    let theory = Theory::of(&setup, &planned.summary);
     let told = Forecast {
         diagnosis: Diagnosis::of(&planned.summary, &setup, &theory),
         summary: planned.summary,

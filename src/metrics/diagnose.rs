@@ -463,7 +463,7 @@ mod tests {
                 limit("10/s fixed"),
             ],
         };
-        let theory = Theory::of(&setup, &summary.stretch);
+        let theory = Theory::of(&setup, &summary);
         Diagnosis::of(&summary, &setup, &theory)
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Setup, Stretch};
+use super::{Setup, Summary};
 use crate::limit::Spec;
 use crate::units::{show_span, three_digits};
 
@@ -25,7 +25,7 @@ pub enum Cause {
     Limit(usize, Arc<str>),
 }
 
-/// What theory says about a stretch.
+/// What theory says about a run, or a part of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Theory {
     /// Every ceiling, lowest first; the slots' own is among them if there are slots and answers.
@@ -82,9 +82,11 @@ pub(crate) fn plain(rate: f64) -> String {
 }
 
 impl Theory {
-    /// The theory of `setup` for what was observed in `stretch`.
+    /// The theory of `setup` for what was observed in a run. How long a refused connect took is no latency.
     #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-    pub fn of(setup: &Setup, stretch: &Stretch) -> Self {
+    pub fn of(setup: &Setup, summary: &Summary) -> Self {
+        let stretch = &summary.stretch;
+        let mean = stretch.mean.filter(|_| summary.was_answered());
         let of_limit = |(number, spec): (usize, &Spec)| {
             // A limit for each value of a key sets no ceiling for all of them together.
             let cost = stretch.units.of(spec.counts);
@@ -113,9 +115,7 @@ impl Theory {
                 latency: Duration::try_from_secs_f64(slots as f64 / lowest.rate)
                     .unwrap_or(Duration::MAX),
             });
-        if let (Some(slots), Some(mean)) =
-            (setup.slots, stretch.mean.filter(|mean| !mean.is_zero()))
-        {
+        if let (Some(slots), Some(mean)) = (setup.slots, mean.filter(|mean| !mean.is_zero())) {
             let rate = slots as f64 / mean.as_secs_f64();
             ceilings.push(Ceiling {
                 rate,
@@ -123,7 +123,7 @@ impl Theory {
             });
             ceilings.sort_by(|a, b| a.rate.total_cmp(&b.rate));
         }
-        let in_flight = stretch.mean.map(|mean| stretch.rate * mean.as_secs_f64());
+        let in_flight = mean.map(|mean| stretch.rate * mean.as_secs_f64());
         Self {
             ceilings,
             in_flight,
@@ -131,10 +131,16 @@ impl Theory {
         }
     }
 
-    /// `slots / latency`, per second.
+    /// `slots / latency`, per second; `None` without an answer or without a limit of slots.
     pub fn slots_ceiling(&self) -> Option<&Ceiling> {
         self.ceilings
             .iter()
             .find(|ceiling| matches!(ceiling.cause, Cause::Slots(..)))
+    }
+
+    /// A rate as a share of it.
+    pub fn ratio(&self, rate: f64) -> Option<f64> {
+        let ceiling = self.slots_ceiling()?.rate;
+        (ceiling > 0.0).then(|| rate / ceiling)
     }
 }

@@ -31,6 +31,18 @@ pub struct Summary {
     pub unrecorded: Vec<Unrecorded>,
 }
 
+impl Summary {
+    /// Whether any server answered anything: without an answer there is no rate to set beside a theory.
+    pub fn was_answered(&self) -> bool {
+        !self.tally.statuses.is_empty()
+    }
+
+    /// Answers per second; `None` without an answer.
+    pub fn observed(&self) -> Option<f64> {
+        self.was_answered().then_some(self.stretch.rate)
+    }
+}
+
 /// A try that has ended and stands in no line: its job has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unrecorded {

@@ -159,6 +159,52 @@ fn the_table_has_every_figure_of_the_json_report() {
     }
 }
 
+/// What conditions have names for, and where it stands in the JSON report.
+const JUDGED: [(&str, &str); 17] = [
+    ("p50>1h", "latency/service/ok/p50"),
+    ("p99.9>1h", "latency/service/ok/p999"),
+    ("max>1h", "latency/service/ok/max"),
+    ("due_p99>1h", "latency/since_due/ok/p99"),
+    ("elapsed>1h", "elapsed_ms"),
+    ("read>1M", "counts/read"),
+    ("ok>1M", "counts/ok"),
+    ("failed>1M", "counts/failed"),
+    ("invalid>1M", "counts/invalid"),
+    ("skipped>1M", "counts/skipped"),
+    ("cancelled>1M", "counts/cancelled"),
+    ("late>1M", "late_sends"),
+    ("tries>1M", "tries"),
+    ("retries>1M", "retries"),
+    ("pauses>1M", "pauses"),
+    ("rate<0.01/s", "rate_reached_per_s"),
+    ("throughput<0.01/s", "throughput/observed"),
+];
+
+#[test]
+fn a_condition_reads_the_figure_that_the_report_shows_and_is_true_where_it_shows_none() {
+    let mut untold = 0;
+    for (name, report) in samples::all() {
+        let told = json::json(&report);
+        let ratio = told["throughput"]["ratio"].as_f64();
+        let each = JUDGED
+            .map(|(expr, place)| (expr, told.pointer(&format!("/{place}")).unwrap().as_f64()));
+        let ratio = ("ratio<0.01%", ratio.map(|ratio| ratio * 100.0));
+        let each: Vec<_> = each.into_iter().chain([ratio]).collect();
+        let conditions: Vec<_> = each.iter().map(|(expr, _)| expr.parse().unwrap()).collect();
+        let report = report.judged(&conditions);
+        for ((expr, shown), judged) in each.iter().zip(&report.conditions) {
+            let value = judged.value.map(|(value, _)| value);
+            let (value, shown) = (value.and_then(json::finite), shown.and_then(json::finite));
+            let apart = (value.unwrap_or_default() - shown.unwrap_or_default()).abs();
+            let same = value.is_some() == shown.is_some() && apart < 1e-3;
+            assert!(same, "{name}: {expr}: {value:?}, the report has {shown:?}");
+            assert!(shown.is_some() || judged.is_true, "{name}: {judged:?}");
+            untold += usize::from(shown.is_none());
+        }
+    }
+    assert!(untold > 10, "{untold} figures that nothing tells");
+}
+
 /// The numbers of a table.
 fn csv_rows(table: &str) -> Vec<String> {
     let mut reader = ::csv::Reader::from_reader(table.as_bytes());

@@ -113,8 +113,8 @@ pub(super) fn since_start(mark: Mark) -> Value {
 
 fn throughput(report: &Report) -> Value {
     let stretch = &report.summary.stretch;
-    let observed = report.observed();
-    let theory = report.slots_ceiling().map(|ceiling| ceiling.rate);
+    let observed = report.summary.observed();
+    let theory = report.theory.slots_ceiling().map(|ceiling| ceiling.rate);
     let ceilings = report.theory.ceilings.iter().map(|ceiling| {
         let owner = match ceiling.cause {
             Cause::Slots(..) => Owner::Slot,
@@ -128,9 +128,7 @@ fn throughput(report: &Report) -> Value {
     }
     let seconds = seconds.into_iter();
     let histogram = seconds.map(|(answers, count)| json!({ "per_s": answers, "seconds": count }));
-    let ratio = observed
-        .zip(theory)
-        .map(|(observed, theory)| observed / theory);
+    let ratio = observed.and_then(|rate| report.theory.ratio(rate));
     json!({
         "observed": observed.and_then(finite),
         "theory": theory.and_then(finite),

@@ -39,7 +39,7 @@ use crate::engine::{Arrivals, End, Refund};
 use crate::limit::{Leaves, Spec};
 use crate::metrics::condition::{Condition, Judged, Known};
 use crate::metrics::diagnose::Diagnosis;
-use crate::metrics::littles::{Ceiling, Theory};
+use crate::metrics::littles::Theory;
 use crate::metrics::{Owner, Part, Setup, Summary, waited};
 
 /// Everything that a report can tell.
@@ -96,7 +96,7 @@ pub enum Standing {
 impl Report {
     /// The report on a run that is closed.
     pub fn new(summary: Summary, setup: Setup, facts: Facts) -> Self {
-        let theory = Theory::of(&setup, &summary.stretch);
+        let theory = Theory::of(&setup, &summary);
         let diagnosis = Diagnosis::of(&summary, &setup, &theory);
         Self {
             summary,
@@ -112,11 +112,10 @@ impl Report {
     /// The same, judged by the conditions under which it counts as failed.
     #[must_use]
     pub fn judged(self, fail_if: &[Condition]) -> Self {
-        let counts = &self.summary.tally.counts;
         let known = Known {
             summary: &self.summary,
             theory: &self.theory,
-            cancelled: self.is_over().then_some(counts.cancelled),
+            lines: self.is_over().then_some(&self.summary.tally.counts),
         };
         let conditions = fail_if.iter().map(|condition| condition.judge(known));
         let conditions = conditions.collect();
@@ -175,21 +174,5 @@ impl Report {
             Standing::Over(_) => true,
             Standing::Running | Standing::CutOff | Standing::Untold => false,
         }
-    }
-
-    /// Whether any server answered anything: without an answer there is no rate to set beside a theory.
-    fn was_answered(&self) -> bool {
-        !self.summary.tally.statuses.is_empty()
-    }
-
-    /// Answers per second; `None` without an answer.
-    fn observed(&self) -> Option<f64> {
-        self.was_answered().then_some(self.summary.stretch.rate)
-    }
-
-    /// `slots / latency`; `None` without an answer or without a limit of slots.
-    fn slots_ceiling(&self) -> Option<&Ceiling> {
-        let ceiling = self.theory.slots_ceiling();
-        ceiling.filter(|_| self.was_answered())
     }
 }

@@ -31,7 +31,7 @@ impl Report {
     pub(super) fn law(&self) -> Option<Law> {
         let stretch = &self.summary.stretch;
         let (mean, product) = stretch.mean.zip(self.theory.in_flight)?;
-        if stretch.in_flight <= 0.0 || !self.was_answered() {
+        if stretch.in_flight <= 0.0 || !self.summary.was_answered() {
             return None;
         }
         let apart = (product / stretch.in_flight - 1.0).abs() * 100.0;

@@ -19,11 +19,11 @@ const AXIS: usize = 4;
 impl Page {
     pub(super) fn throughput(&mut self, report: &Report) {
         let stretch = &report.summary.stretch;
-        let observed = report.observed();
+        let observed = report.summary.observed();
         let dash = self.glyphs().dash();
         let mut text = format!("observed {}", said::rate(observed, dash));
         let mut shares = Vec::new();
-        if let Some(ceiling) = report.slots_ceiling() {
+        if let Some(ceiling) = report.theory.slots_ceiling() {
             if let Cause::Slots(slots, mean) = &ceiling.cause {
                 let _ = write!(
                     text,
@@ -58,7 +58,7 @@ impl Page {
     fn histogram(&mut self, report: &Report) {
         let (summary, stretch) = (&report.summary, &report.summary.stretch);
         let span = stretch.span();
-        if !report.was_answered() {
+        if !report.summary.was_answered() {
             return;
         }
         if stretch.per_second.len() < 2 {

@@ -79,14 +79,30 @@ fn the_report_and_the_last_lines_say_which_condition_is_true() {
 }
 
 #[test]
-fn a_latency_of_a_run_without_answers_is_never_good() {
-    let done = Shaper::run()
-        .jobs("jobs.urls", format!("http://{CLOSED}/\n"))
-        .args(["--max-attempts", "1", "--fail-if", "p99>1h"])
-        .with_results()
-        .output();
-    done.exits(5)
-        .says("failed: p99 > 1h cannot be told: no job was ok");
+fn no_figure_of_a_run_without_answers_is_ever_good() {
+    let jobs = (0..30).map(|job| format!("http://{CLOSED}/{job}\n"));
+    for (condition, told) in [
+        ("p99>1h", "p99 > 1h cannot be told: no job was ok"),
+        (
+            "throughput<1/s",
+            "throughput < 1.00/s cannot be told: nothing was answered",
+        ),
+        ("throughput>1M/s", "cannot be told: nothing was answered"),
+        (
+            "ratio<0.1%",
+            "ratio < 0.1 % cannot be told: there are no slots, or no answers",
+        ),
+        ("rate<1/s", "cannot be told: it takes two sends"),
+    ] {
+        let done = Shaper::run()
+            .jobs("jobs.urls", jobs.clone().collect::<String>())
+            .args(["--max-attempts", "1", "--fail-if", condition])
+            .with_results()
+            .output();
+        done.exits(5).says("failed: ").says(told);
+        let again = done.again().args(["report", OUT, "--fail-if", condition]);
+        again.output().exits(5).says(told);
+    }
 }
 
 #[test]
@@ -145,7 +161,11 @@ fn results_are_judged_again_as_their_run_was_and_what_they_do_not_tell_is_never_
     let whole = again(broken, "cancelled>0");
     whole.exits(0);
     std::fs::remove_file(whole.path("out.jsonl.run")).expect("it was written");
-    again(whole, "cancelled>0")
+    let untold = again(whole, "cancelled>0");
+    untold
         .exits(5)
         .says("failed: cancelled > 0 cannot be told: nothing tells what was read");
+    again(untold, "read<1")
+        .exits(5)
+        .says("failed: read < 1 cannot be told: nothing tells what was read");
 }

@@ -216,7 +216,7 @@ impl<'a> Trial<'a> {
     /// The figures, and the means that theory is set beside.
     pub(super) fn close(self, now: Tick) -> (Figures, Stretch) {
         let summary = self.engine.close(now);
-        let theory = Theory::of(&self.setup, &summary.stretch);
+        let theory = Theory::of(&self.setup, &summary);
         let binding = Diagnosis::of(&summary, &self.setup, &theory).binding;
         let limit = |number: usize| {
             let limit = self.setup.limits.get(number);

@@ -267,8 +267,9 @@ impl Named {
         let Known {
             summary,
             theory,
-            cancelled,
+            lines,
         } = run;
+        let lines = lines.ok_or("nothing tells what was read");
         let counts = &summary.tally.counts;
         let of_results = |count| Figure::Count {
             count,
@@ -277,14 +278,14 @@ impl Named {
         let count = |count| Figure::Count { count, of: None };
         Ok(match self {
             Self::Elapsed => Figure::Time(summary.elapsed),
-            Self::Read => count(counts.read),
+            Self::Read => count(lines?.read),
             Self::Ok => of_results(counts.ok),
             Self::Failed => of_results(counts.failed),
             Self::Invalid => of_results(counts.invalid),
             Self::Skipped => of_results(counts.skipped),
             Self::Cancelled => Figure::Count {
-                count: cancelled.ok_or("nothing tells what was read")?,
-                of: Some(counts.read),
+                count: lines?.cancelled,
+                of: Some(lines?.read),
             },
             Self::Late => Figure::Count {
                 count: summary.tally.late,
@@ -297,15 +298,10 @@ impl Named {
             },
             Self::Pauses => count(summary.unseen.ok_or("nothing tells the pauses")?.pauses),
             Self::Rate => Figure::Rate(summary.tally.sends.rate().ok_or("it takes two sends")?),
-            Self::Throughput => {
-                let stretch = &summary.stretch;
-                let rate = (stretch.ended > 0).then_some(stretch.rate);
-                Figure::Rate(rate.ok_or("no try has ended")?)
-            }
+            Self::Throughput => Figure::Rate(summary.observed().ok_or("nothing was answered")?),
             Self::Ratio => {
-                let ceiling = theory.slots_ceiling().filter(|ceiling| ceiling.rate > 0.0);
-                let ceiling = ceiling.ok_or("there are no slots, or no answers")?;
-                Figure::Share(summary.stretch.rate / ceiling.rate * 100.0)
+                let ratio = summary.observed().and_then(|rate| theory.ratio(rate));
+                Figure::Share(ratio.ok_or("there are no slots, or no answers")? * 100.0)
             }
         })
     }

@@ -10,8 +10,8 @@ pub use bound::{Bound, Figure, Op};
 pub use metric::Statuses;
 pub(crate) use metric::nearest_of;
 
-use super::Summary;
 use super::littles::Theory;
+use super::{Counts, Summary};
 use bound::{Compared, Unit};
 use metric::Metric;
 
@@ -99,8 +99,8 @@ pub struct Known<'a> {
     pub summary: &'a Summary,
     /// What theory says beside them.
     pub theory: &'a Theory,
-    /// Lines that were read and have no result; `None` if nothing tells.
-    pub cancelled: Option<u64>,
+    /// All lines that were read; `None` if nothing tells of those without a result.
+    pub lines: Option<&'a Counts>,
 }
 
 impl Condition {
@@ -202,12 +202,12 @@ mod tests {
             per_host: None,
             limits: Vec::new(),
         };
-        let theory = Theory::of(&setup, &summary.stretch);
+        let theory = Theory::of(&setup, summary);
         let condition: Condition = text.parse().unwrap_or_else(|why| panic!("{text}: {why}"));
         condition.judge(Known {
             summary,
             theory: &theory,
-            cancelled: Some(summary.tally.counts.cancelled),
+            lines: Some(&summary.tally.counts),
         })
     }
 

@@ -13,7 +13,7 @@ use crate::units::{show_span, three_digits};
 pub(super) fn section(run: &Run<'_>) -> String {
     let report = run.report;
     let mut out = String::from("<h2>Little's law</h2>");
-    if !report.was_answered() {
+    if !report.summary.was_answered() {
         out.push_str(
             "<p class=\"lead\">No server answered: there is no rate to set beside a theory.</p>",
         );

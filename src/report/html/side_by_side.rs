@@ -13,8 +13,13 @@ pub(super) fn section(names: &[Named<'_>], runs: &[Run<'_>]) -> String {
         let summary = &run.report.summary;
         vec![
             Name(named.name).to_string(),
-            rate(run.report.observed()),
-            rate(run.report.slots_ceiling().map(|ceiling| ceiling.rate)),
+            rate(run.report.summary.observed()),
+            rate(
+                run.report
+                    .theory
+                    .slots_ceiling()
+                    .map(|ceiling| ceiling.rate),
+            ),
             run.figure("/counts/ok"),
             run.figure("/counts/failed"),
             summary

@@ -183,13 +183,13 @@ fn tiles(run: &Run<'_>) -> String {
     let tiles = [
         (
             "observed",
-            rate(report.observed()),
+            rate(report.summary.observed()),
             "answers per second".to_owned(),
             "throughput.observed",
         ),
         (
             "theory",
-            rate(report.slots_ceiling().map(|it| it.rate)),
+            rate(report.theory.slots_ceiling().map(|it| it.rate)),
             slots(report),
             "throughput.theory",
         ),
@@ -237,7 +237,7 @@ fn tiles(run: &Run<'_>) -> String {
 }
 
 fn slots(report: &Report) -> String {
-    let cause = report.slots_ceiling().map(|ceiling| &ceiling.cause);
+    let cause = report.theory.slots_ceiling().map(|ceiling| &ceiling.cause);
     match cause {
         Some(Cause::Slots(slots, mean)) => {
             format!("{} / {}", said::slots(*slots), show_span(*mean))
@@ -248,7 +248,7 @@ fn slots(report: &Report) -> String {
 
 /// The observed rate as a share of what the slots allow.
 fn share(report: &Report) -> String {
-    let observed = report.observed().zip(report.slots_ceiling());
+    let observed = report.summary.observed().zip(report.theory.slots_ceiling());
     observed.map_or_else(
         || DASH.to_owned(),
         |(rate, ceiling)| percent_of(rate, ceiling.rate),
@@ -257,7 +257,7 @@ fn share(report: &Report) -> String {
 
 /// The same of the lowest limit.
 fn lowest(report: &Report) -> String {
-    match report.lowest_limit().zip(report.observed()) {
+    match report.lowest_limit().zip(report.summary.observed()) {
         Some(((number, limit), rate)) => {
             let name = report.setup.name_of(Owner::Limit(number));
             format!("{} of {}", percent_of(rate, limit), Name(name))
