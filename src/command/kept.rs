@@ -16,8 +16,14 @@ use crate::job::without_credentials;
 use crate::manifest::{self, Before, Ended, Given, Input, Limit, Manifest, Owners, Withheld};
 use crate::metrics::Setup;
 use crate::report::Report;
-use crate::sink::{Existing, Sink, SinkSpec, Target};
+use crate::sink::{self, Existing, Sink, SinkSpec, Target};
 use crate::units::{Tick, nanos};
+
+/// Whether a program writes to these results now.
+pub(super) fn is_being_written(results: &Path) -> bool {
+    let file = File::open(results);
+    file.is_ok_and(|file| sink::holder(&file).is_some())
+}
 
 /// Results and their manifest.
 pub(super) struct Kept {

@@ -2,29 +2,29 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::VerifyArgs;
+use super::kept::is_being_written;
 use super::values::ReportForm;
 use super::{print, say};
 use crate::drive::live::SLACK;
 use crate::error::{Exit, Problem};
-use crate::letters::calm_path;
+use crate::letters::{calm, calm_path};
 use crate::limit::{KeyBy, Kind, Spec, keys_of};
-use crate::manifest::{self, Manifest, Unrecorded};
+use crate::manifest::{self, Lines, Manifest, Misfit, Unrecorded};
 use crate::proof::{self, Event, Proved, Proven, Terms, Verdict, most_at_once};
 use crate::report::csv;
 use crate::report::verified::{Facts, LINE_BITS, Unseen, Verified, named};
-use crate::results::{self, Needs, Sends};
+use crate::results::{self, Needs, Print, Results, Sends};
 use crate::terminal::Columns;
 use crate::units::Cost;
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
-    args.results
-        .iter()
-        .try_for_each(|path| results::check(path))?;
     once(&args.results)?;
+    let opened = args.results.iter().map(|path| Results::open(path));
+    let mut opened: Vec<Results> = opened.collect::<Result<_, _>>()?;
     let given = args.limits.specs()?;
     let given_slots = args.limits.concurrency.limit().map(Cost::get);
     let manifests = manifests(args, given.is_empty() && given_slots.is_none())?;
@@ -56,8 +56,10 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
         ..Needs::of(&limits)
     };
     let (mut files, mut events, mut most) = (Vec::new(), Vec::new(), 0);
-    for (number, (path, run)) in manifests.iter().enumerate() {
-        let mut sends = results::read(path, &needs)?;
+    let mut firsts = Firsts::default();
+    for (number, (results, (path, run))) in opened.iter_mut().zip(&manifests).enumerate() {
+        let mut sends = results::read(results, &needs)?;
+        firsts.add(&results.shown(), sends.first)?;
         if let Some(run) = run {
             let keys = keys_of(&limits);
             let unrecorded = run.unrecorded(&keys).filter_map(Unrecorded::event);
@@ -70,7 +72,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
         if let Some(run) = run {
             whole(path, run, &sends)?;
         }
-        files.push(facts(path, run.as_ref(), &sends));
+        files.push(facts(results, run.as_ref(), &sends));
         let file = (number as u64) << LINE_BITS;
         events.extend(sends.events.into_iter().map(|event| Event {
             source: event.source | file,
@@ -112,11 +114,38 @@ pub(super) fn once(paths: &[PathBuf]) -> Result<(), Problem> {
     Ok(())
 }
 
+/// The first lines of files that are read together. Two that have the same one are of the same run, under whatever
+/// names: everything would count twice.
+#[derive(Debug, Default)]
+pub(super) struct Firsts(Vec<(String, Print)>);
+
+impl Firsts {
+    /// That of another file, if it tells any moment.
+    pub(super) fn add(&mut self, name: &str, first: Option<Print>) -> Result<(), Problem> {
+        let Some(first) = first else {
+            return Ok(());
+        };
+        if let Some((other, _)) = self.0.iter().find(|(_, print)| *print == first) {
+            let what = format!(
+                "begins with the same result as {}: it is a copy",
+                calm(other)
+            );
+            return Err(Problem::usage(what, "name the results of each run once").at(name));
+        }
+        self.0.push((name.to_owned(), first));
+        Ok(())
+    }
+}
+
 /// Each file of results with what stands beside it. What cannot be read there is a problem only if it
 /// is needed.
 fn manifests(args: &VerifyArgs, needed: bool) -> Result<Vec<(PathBuf, Option<Manifest>)>, Problem> {
     let each = args.results.iter().map(|path| {
-        let run = match manifest::read(path) {
+        let read = match path.as_os_str().as_encoded_bytes() {
+            b"-" => Ok(None),
+            _ => manifest::read(path),
+        };
+        let run = match read {
             Err(problem) if !needed => {
                 say(&format!("shaper: {problem}\n  they are given: passed over"));
                 None
@@ -137,11 +166,10 @@ fn limits_of(
         let shown = || calm_path(manifest::path_of(path));
         let mend = "give them by options, as to the run: --qps, --window, --tpm";
         let Some(run) = run else {
-            fs::metadata(path).map_err(|why| {
-                let mend = "name a file that `shaper run -o` has written";
-                let what = format!("cannot be read: {why}");
-                Problem::usage(what, mend).at(calm_path(path))
-            })?;
+            if path.as_os_str() == "-" {
+                let what = "nothing tells the limits under which standard input was written";
+                return Err(Problem::usage(what, mend));
+            }
             let what = "is not there: nothing tells the limits of the run";
             return Err(Problem::usage(what, mend).at(shown()));
         };
@@ -181,7 +209,7 @@ fn or_none(limits: &[Spec]) -> String {
 }
 
 /// Credentials are numbered anew in each file: `key 1` of two files need not be the same.
-fn comparable(path: &std::path::Path, limits: &[Spec], sends: &Sends) -> Result<(), Problem> {
+fn comparable(path: &Path, limits: &[Spec], sends: &Sends) -> Result<(), Problem> {
     let Some(key) = hidden_key(limits, &sends.events) else {
         return Ok(());
     };
@@ -207,37 +235,47 @@ pub(super) fn hidden_key(limits: &[Spec], sends: &[Event]) -> Option<KeyBy> {
     .map(|(_, key)| key)
 }
 
-/// A run that is over has a line for each job that is done, and has counted its sends: only those of jobs
-/// that were cancelled after a failed try stand in no line, and nobody counts those of earlier runs.
-fn whole(path: &std::path::Path, run: &Manifest, sends: &Sends) -> Result<(), Problem> {
-    let Some(ended) = &run.ended else {
-        return Ok(());
+/// Refuses lines that are not all of the run that stands beside them.
+fn whole(path: &Path, run: &Manifest, sends: &Sends) -> Result<(), Problem> {
+    let lines = Lines {
+        results: sends.results,
+        jobs: sends.results,
+        sends: sends.events.len() as u64,
+        span: sends.span,
     };
-    let done = ended.done();
-    let seen = sends.events.len() as u64;
-    let what = if sends.results < done {
-        format!("has {} results, the run has written {done}", sends.results)
-    } else if seen < ended.sends && ended.count("cancelled") == 0 && run.earlier.is_empty() {
-        format!("tells {seen} sends, the run has counted {}", ended.sends)
-    } else {
-        return Ok(());
-    };
-    let mend = "verify the whole file, or give the limits by options and remove FILE.run";
-    Err(Problem::usage(what, mend).at(calm_path(path)))
+    let give = "give the limits by options (--qps, --window, --tpm)";
+    run.fits(&lines).map_err(|misfit| match misfit {
+        Misfit::Cut(what) => {
+            let mend = format!("verify the whole file, or remove FILE.run and {give}");
+            Problem::usage(what, mend).at(calm_path(path))
+        }
+        Misfit::Other(why) => {
+            let what = format!(
+                "is of another run than {}, which has {why}",
+                calm_path(path)
+            );
+            let mend = format!("put its own there, or remove it and {give}");
+            let place = manifest::path_of(path);
+            Problem::usage(what, mend).at(calm_path(place))
+        }
+    })
 }
 
-fn facts(path: &std::path::Path, run: Option<&Manifest>, sends: &Sends) -> Facts {
+fn facts(results: &Results, run: Option<&Manifest>, sends: &Sends) -> Facts {
     let seen = sends.events.len() as u64;
     let unseen = match run {
         None => Unseen::Unknown,
         Some(run) => match run.sends() {
+            None if run.ended.is_none() && is_being_written(&results.path) => {
+                Unseen::Running(run.cut_off())
+            }
             None => Unseen::CutOff(run.cut_off()),
             Some(sends) if sends < seen => Unseen::Beyond(seen - sends),
             Some(sends) => Unseen::Counted(sends - seen + run.cut_off().unwrap_or_default()),
         },
     };
     Facts {
-        name: path.to_string_lossy().into_owned(),
+        name: results.shown(),
         results: sends.results,
         sends: seen,
         torn: sends.torn,

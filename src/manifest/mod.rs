@@ -3,6 +3,7 @@
 //! No header, body or key is ever in it.
 
 mod ended;
+mod fits;
 mod owners;
 mod unrecorded;
 
@@ -11,8 +12,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub use ended::{Ended, Figures, Stretch};
+pub use fits::{Lines, Misfit};
 pub use owners::Owners;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 pub use unrecorded::Unrecorded;
 
 use crate::error::{Exit, Problem, to_write};
@@ -160,11 +163,34 @@ pub fn read(results: &Path) -> Result<Option<Manifest>, Problem> {
 /// The manifest of these results, or why it cannot be read; `None` if there is no such file.
 pub fn find(results: &Path) -> Result<Option<Manifest>, String> {
     match file(&path_of(results)) {
-        Ok(bytes) => serde_json::from_slice(&bytes)
-            .map(Some)
-            .map_err(|why| why.to_string()),
+        Ok(bytes) => {
+            let run = serde_json::from_slice(&bytes).map_err(|why| why.to_string())?;
+            let all = serde_json::from_slice(&bytes).map_err(|why| why.to_string())?;
+            countable("it", &all)?;
+            Ok(Some(run))
+        }
         Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(why) => Err(why.to_string()),
+    }
+}
+
+/// Counts are added up: what no run counts to is damage. A seed is no count, and slots may be as many as one likes.
+fn countable(name: &str, value: &Value) -> Result<(), String> {
+    /// Whole numbers up to here are exact in every program that reads JSON.
+    const MOST: u64 = 1 << 53;
+    match value {
+        Value::Number(number) if number.as_u64().is_some_and(|count| count > MOST) => {
+            Err(format!("`{name}` is {number}: no run counts so far"))
+        }
+        Value::Object(members) => {
+            let counts = members
+                .iter()
+                .filter(|(name, _)| !["seed", "concurrency", "per_host"].contains(&name.as_str()));
+            let mut counts = counts.map(|(name, value)| countable(name, value));
+            counts.find(Result::is_err).unwrap_or(Ok(()))
+        }
+        Value::Array(elements) => elements.iter().try_for_each(|value| countable(name, value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
     }
 }
 

@@ -40,7 +40,8 @@ impl Sources {
         let mut lines: Vec<String> = self.files.iter().take(most).map(file).collect();
         let more = self.files.len().saturating_sub(most);
         if more > 0 {
-            lines.push(format!("and {more} more files"));
+            let unit = if more == 1 { "file" } else { "files" };
+            lines.push(format!("and {more} more {unit}"));
         }
         if self.runs > self.files.len() {
             lines.push(format!(
@@ -74,10 +75,7 @@ fn file(source: &Source) -> String {
         replaced,
         torn,
     } = source;
-    let mut line = match results {
-        1 => format!("{name}: 1 result"),
-        results => format!("{name}: {results} results"),
-    };
+    let mut line = format!("{name}: {}", self::results(*results));
     if *replaced > 0 {
         let _ = write!(
             line,
@@ -88,6 +86,12 @@ fn file(source: &Source) -> String {
         let _ = write!(line, "; line {torn} is torn and was passed over");
     }
     line
+}
+
+/// `1 result`, `5 results`.
+pub(super) fn results(count: u64) -> String {
+    let unit = if count == 1 { "result" } else { "results" };
+    format!("{count} {unit}")
 }
 
 /// For programs.

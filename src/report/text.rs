@@ -353,16 +353,20 @@ impl Page {
     }
 }
 
+/// Of a run that goes on, as its results are locked.
+pub(super) const RUNNING: &str = "its results are still being written";
+
+/// Of a run that has not told its end.
+pub(super) const CUT_OFF: &str = "the run was killed, or goes on where no lock is seen";
+
 pub(super) fn ended(end: &Standing) -> Option<String> {
     let end = match end {
         Standing::Over(end) => end,
         Standing::Running => {
-            return Some("not yet: its results are still being written".to_owned());
+            return Some(format!("not yet: {RUNNING}"));
         }
         Standing::CutOff => {
-            return Some(
-                "nothing tells it: the run was killed, or goes on where no lock is seen".to_owned(),
-            );
+            return Some(format!("nothing tells it: {CUT_OFF}"));
         }
         Standing::Untold => return None,
     };

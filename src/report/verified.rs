@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use super::fold::{ending, width};
 use super::page::{Look, Page};
 use super::proof::{self, exact, micros, minute_text, number, unit, verdict, whose};
+use super::sources::results;
+use super::text::{CUT_OFF, RUNNING};
 use crate::letters::calm;
 use crate::limit::{Kind, Leaves, Spec};
 use crate::metrics::{Owner, Setup};
@@ -53,6 +55,8 @@ pub enum Unseen {
     Counted(u64),
     /// None, and there are so many more than the run has counted: something was added.
     Beyond(u64),
+    /// The run goes on: those that are in flight, at most so many, and the tries of jobs that rest.
+    Running(Option<u64>),
     /// The run was cut off: those that were in flight, at most so many, and the tries of jobs that rested.
     CutOff(Option<u64>),
     /// There is no telling, as no run file stands beside it.
@@ -77,7 +81,7 @@ impl Verified {
             ..Look::default()
         });
         for file in &self.files {
-            let seen = format!("{} results, {} sends", file.results, file.sends);
+            let seen = format!("{}, {}", results(file.results), sends(file.sends));
             page.file(&file.name, &seen);
             if let Some(line) = file.torn {
                 let torn = "is torn and was passed over: one result more was begun";
@@ -105,14 +109,14 @@ impl Verified {
             self.ends(&mut page, &minute.promised);
         }
         let kept = if self.is_kept() { "kept" } else { "NOT KEPT" };
-        let sends: u64 = self.files.iter().map(|file| file.sends).sum();
+        let all: u64 = self.files.iter().map(|file| file.sends).sum();
         let allowed = if self.skew.is_zero() {
             String::new()
         } else {
             format!(", with clocks up to {} apart", exact(self.skew))
         };
         page.gap();
-        let told = format!("{sends} sends, told in whole microseconds{allowed}");
+        let told = format!("{}, told in whole microseconds{allowed}", sends(all));
         page.hung(&format!("{kept}: "), 2, &told);
         page.into_text()
     }
@@ -251,6 +255,7 @@ impl Verified {
             let (unseen, cut_off) = match file.unseen {
                 Unseen::Counted(sends) => (Some(sends), false),
                 Unseen::Beyond(_) => (Some(0), false),
+                Unseen::Running(sends) => (sends, false),
                 Unseen::CutOff(sends) => (sends, true),
                 Unseen::Unknown => (None, false),
             };
@@ -260,6 +265,7 @@ impl Verified {
                 "sends": file.sends,
                 "torn_line": file.torn,
                 "unseen": unseen,
+                "running": matches!(file.unseen, Unseen::Running(_)),
                 "cut_off": cut_off,
             })
         });
@@ -330,16 +336,30 @@ impl Unseen {
             Self::Beyond(sends) => {
                 format!("nothing; not of the run that stands beside it: {sends}")
             }
-            Self::CutOff(Some(slots)) => format!(
-                "the run was cut off: up to {slots} in flight, and earlier tries of jobs that rested"
-            ),
-            Self::CutOff(None) => {
-                "the run was cut off: all in flight, and earlier tries of jobs that rested"
-                    .to_owned()
+            Self::Running(slots) => {
+                format!(
+                    "{RUNNING}: {} in flight, and earlier tries of jobs that rest",
+                    up_to(slots)
+                )
+            }
+            Self::CutOff(slots) => {
+                format!(
+                    "{CUT_OFF}: {} in flight, and earlier tries of jobs that rested",
+                    up_to(slots)
+                )
             }
             Self::Unknown => "unknown, as no run file stands beside it".to_owned(),
         }
     }
+}
+
+fn up_to(slots: Option<u64>) -> String {
+    slots.map_or_else(|| "all".to_owned(), |slots| format!("up to {slots}"))
+}
+
+fn sends(count: u64) -> String {
+    let unit = if count == 1 { "send" } else { "sends" };
+    format!("{count} {unit}")
 }
 
 /// The names of limits in messages: `10 bucket burst=1, 40/1s window`.

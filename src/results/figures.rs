@@ -1,6 +1,6 @@
 //! Reads results into figures. Floor 4: doors.
 
-use super::row::{Made, Names, Row, span, status};
+use super::row::{Made, Names, Row, Told, status};
 use super::scan::{Seen, damaged, read};
 use super::{Needs, Results, Scan, unreadable};
 use crate::error::Problem;
@@ -129,30 +129,29 @@ impl Figures {
             }
         }
         self.sends(row, at);
+        let told = row.told(&mut self.names)?;
         match counts {
-            Counts::Job => self.job(row, seen.status, &whole),
-            Counts::Tries => Ok(()),
+            Counts::Job => self.job(&told, seen.status, &whole),
+            Counts::Tries => {}
         }
+        Ok(())
     }
 
     /// What a line does not say of its job follows from its tries.
-    fn job(&mut self, row: &Row, verdict: Status, tries: &[Try]) -> Result<(), String> {
-        let told = |name, ms: Option<f64>| ms.map(|ms| span(name, ms)).transpose();
+    fn job(&mut self, told: &Told, verdict: Status, tries: &[Try]) {
         let first = tries.first();
         let last = tries.last().and_then(|last| Some((last.sent?, last.done)));
-        let service = told("latency_ms", row.latency_ms)?;
-        let since_due = told("since_due_ms", row.since_due_ms)?;
-        let waits = row.waits(&mut self.names)?;
         self.tally.done(&Done {
             status: verdict,
-            error: row.why()?,
-            service: service.or_else(|| last.map(|(sent, done)| done.since(sent))),
-            since_due: since_due.or_else(|| Some(last?.1.since(first?.due))),
+            error: told.error,
+            service: told
+                .service
+                .or_else(|| last.map(|(sent, done)| done.since(sent))),
+            since_due: told.since_due.or_else(|| Some(last?.1.since(first?.due))),
             late: first.and_then(|first| Some(first.sent?.since(first.due))),
-            waits: &waits,
+            waits: &told.waits,
         });
         self.tally.recorded(verdict);
-        Ok(())
     }
 
     fn made(&mut self, made: &Try) {

@@ -22,6 +22,7 @@ pub use earlier::{Damage, Earlier, Tail, first_unclaimed, look};
 pub use failed::{FailedJob, FailedJobs, failed};
 pub use figures::{Figures, Prove, Proving};
 pub use open::Results;
+pub use row::Print;
 pub use scan::Scan;
 pub use sends::{Sends, check, read};
 pub use service::{Service, service};
@@ -57,6 +58,9 @@ impl Needs {
 
 /// A line that was longer than this does not keep its memory.
 const KEPT: usize = 1 << 20;
+
+/// What some programs put before a text in UTF-8: it is no part of the first line.
+const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// The lines of a file of results, blank ones passed over.
 struct Lines<R> {
@@ -106,11 +110,13 @@ impl<R: Read> Lines<R> {
             let offset = self.offset;
             self.offset += length as u64;
             self.number += 1;
-            if !self.line.trim_ascii().is_empty() {
+            let mark = usize::from(offset == 0 && self.line.starts_with(BOM)) * BOM.len();
+            if !self.line[mark..].trim_ascii().is_empty() {
                 let (bytes, end) = match self.line.strip_suffix(b"\n") {
-                    Some(bytes) => (bytes, LineEnd::Newline),
-                    None => (&*self.line, LineEnd::File),
+                    Some(bytes) => (&bytes[mark..], LineEnd::Newline),
+                    None => (&self.line[mark..], LineEnd::File),
                 };
+                let offset = offset + mark as u64;
                 return Ok(Some(Raw {
                     bytes,
                     number: self.number,
@@ -129,6 +135,10 @@ fn no_result(why: &str) -> String {
 }
 
 fn unreadable(path: &Path, why: &io::Error) -> Problem {
+    if path.as_os_str() == "-" && why.kind() == io::ErrorKind::NotFound {
+        let what = "these results are read from regular files only, not from standard input";
+        return Problem::usage(what, "write them to a file, and name that");
+    }
     let mend = "name a file that `shaper run -o` has written";
     Problem::usage(format!("cannot be read: {why}"), mend).at(calm_path(path))
 }

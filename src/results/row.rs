@@ -180,10 +180,49 @@ impl Row<'_> {
             .collect()
     }
 
-    /// Why it is not `ok`.
-    pub(super) fn why(&self) -> Result<Option<FailureKind>, String> {
-        self.error.map(Why::known).transpose()
+    /// What it tells of its job beside the tries.
+    pub(super) fn told(&self, names: &mut Names) -> Result<Told, String> {
+        let told = |name, ms: Option<f64>| ms.map(|ms| span(name, ms)).transpose();
+        Ok(Told {
+            service: told("latency_ms", self.latency_ms)?,
+            since_due: told("since_due_ms", self.since_due_ms)?,
+            waits: self.waits(names)?,
+            error: self.error.map(Why::known).transpose()?,
+        })
     }
+
+    /// What no line of another run has; `None` if it tells no moment.
+    pub(super) fn print(&self) -> Option<Print> {
+        let first = self.tries().first()?;
+        first.span()?;
+        Some(Print {
+            seq: self.seq,
+            job: self.hash().ok().flatten(),
+            moments: [
+                first.granted_us,
+                first.sent_us,
+                first.first_byte_us,
+                first.done_us,
+            ],
+        })
+    }
+}
+
+/// What a line tells of its job beside the tries.
+pub(super) struct Told {
+    pub(super) service: Option<Duration>,
+    pub(super) since_due: Option<Duration>,
+    pub(super) waits: Waits,
+    /// Why it is not `ok`.
+    pub(super) error: Option<FailureKind>,
+}
+
+/// By which a line is known again: the job, and to the microsecond when its first try was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Print {
+    seq: Option<u64>,
+    job: Option<JobHash>,
+    moments: [Option<u64>; 4],
 }
 
 impl Why {

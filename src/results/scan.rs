@@ -2,7 +2,7 @@
 
 use super::done::Name;
 use super::last::Lasts;
-use super::row::{Made, Row};
+use super::row::{Made, Print, Row};
 use super::{LineEnd, Raw, Results, no_result, unreadable};
 use crate::error::Problem;
 use crate::outcome::Status;
@@ -21,6 +21,10 @@ pub struct Scan {
     pub last: u64,
     /// Tries that tell a moment.
     pub tries: u64,
+    /// Those that were sent.
+    pub sends: u64,
+    /// The first line that was tried.
+    pub first: Option<Print>,
     /// First grant and last end of what was granted before the first of some moments, from each of them to the
     /// next, and from the last on. Moments count from the Unix epoch.
     pub spans: Vec<Option<(Tick, Tick)>>,
@@ -44,14 +48,25 @@ impl Scan {
             scan.last = raw.number;
             match read(&raw) {
                 Ok(row) => scan.add(&row, raw.number, starts, &mut lasts),
-                Err(_) if raw.end == LineEnd::File && !is_foreign(raw.bytes) => {
-                    scan.torn = Some(raw.number);
-                }
+                Err(_) if is_torn(&raw) => scan.torn = Some(raw.number),
                 Err(why) => return Err(damaged(&shown, &raw, &why)),
             }
         }
         scan.replaced = lasts.replaced();
         Ok(scan)
+    }
+
+    /// As if nothing told of runs.
+    pub fn forget_runs(&mut self) {
+        let whole = self.span();
+        self.spans = vec![whole];
+    }
+
+    /// First grant and last end of all.
+    pub fn span(&self) -> Option<(Tick, Tick)> {
+        let spans = self.spans.iter().flatten();
+        let from = spans.clone().map(|span| span.0).min();
+        from.zip(spans.map(|span| span.1).max())
     }
 
     fn add(&mut self, row: &Seen, line: u64, starts: &[Tick], lasts: &mut Lasts) {
@@ -60,6 +75,13 @@ impl Scan {
             let seq = row.row.seq.unwrap_or(line);
             lasts.add(name, row.status, seq, line, row.row.history());
         }
+        self.sends += row
+            .row
+            .tries()
+            .iter()
+            .filter(|made| made.was_sent())
+            .count() as u64;
+        self.first = self.first.or_else(|| row.row.print());
         for (granted, done) in row.row.tries().iter().filter_map(Made::span) {
             self.tries += 1;
             let run = starts.partition_point(|start| *start <= granted);
@@ -105,6 +127,11 @@ pub(super) fn read<'a>(raw: &Raw<'a>) -> Result<Seen<'a>, NoResult> {
         row,
         status,
     })
+}
+
+/// Whether a line that is no result is the beginning of one.
+pub(super) fn is_torn(raw: &Raw<'_>) -> bool {
+    raw.end == LineEnd::File && !is_foreign(raw.bytes)
 }
 
 /// Whether these bytes are the beginning of something else.

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::row::{Names, Row};
-use super::{LineEnd, Lines, Needs, no_result, unreadable};
+use super::row::{Names, Print, Row};
+use super::scan::{self, damaged, is_torn};
+use super::{Needs, Results, unreadable};
 use crate::error::Problem;
 use crate::file::regular;
-use crate::letters::calm_path;
 use crate::proof::Event;
 use crate::units::Tick;
 
@@ -17,36 +17,46 @@ pub struct Sends {
     pub events: Vec<Event>,
     /// Grant and end of every try, sent or not; empty where they are not needed.
     pub flights: Vec<(Tick, Tick)>,
+    /// First grant and last end, of tries that tell a moment.
+    pub span: Option<(Tick, Tick)>,
+    /// The first line that was tried.
+    pub first: Option<Print>,
     /// Lines that were read.
     pub results: u64,
     /// The last line, if it is not whole: it was passed over.
     pub torn: Option<u64>,
 }
 
-/// Refuses what [`read`] would refuse before it reads.
+/// Refuses what can be read only once.
 pub fn check(path: &Path) -> Result<(), Problem> {
     regular(path)
         .map(drop)
         .map_err(|why| unreadable(path, &why))
 }
 
-/// Reads a file of results. A last line without its end that makes no sense was torn; any other such line
+/// Reads a file of results. A last line without its end that is no result was torn; any other such line
 /// is a problem, and so is one that does not tell what is needed.
-pub fn read(path: &Path, needs: &Needs) -> Result<Sends, Problem> {
-    let shown = calm_path(path);
-    let unreadable = |why| unreadable(path, &why);
-    let mut lines = Lines::new(regular(path).map_err(unreadable)?);
+pub fn read(results: &mut Results, needs: &Needs) -> Result<Sends, Problem> {
+    let (path, shown) = (results.path.clone(), results.shown());
+    let unreadable = |why| unreadable(&path, &why);
     let (mut sends, mut names) = (Sends::default(), Names::default());
+    let mut lines = results.lines().map_err(unreadable)?;
     while let Some(raw) = lines.next().map_err(unreadable)? {
-        match serde_json::from_slice::<Row>(raw.bytes) {
+        let sound = scan::read(&raw).and_then(|seen| {
+            seen.row.told(&mut names)?;
+            let mut tries = seen.row.tries().iter();
+            tries.try_for_each(|made| made.as_try(None, Tick::ZERO).map(drop))?;
+            Ok(seen.row)
+        });
+        match sound {
             Ok(row) => row
                 .add(raw.number, needs, &mut names, &mut sends)
                 .map_err(|what| {
                     let mend = "give limits that these results can tell about, or whole results";
                     Problem::usage(what, mend).at(format!("{shown}:{}", raw.number))
                 })?,
-            Err(_) if raw.end == LineEnd::File => sends.torn = Some(raw.number),
-            Err(why) => return Err(damaged(&shown, raw.number, &why)),
+            Err(_) if is_torn(&raw) => sends.torn = Some(raw.number),
+            Err(why) => return Err(damaged(&shown, &raw, &why)),
         }
     }
     if sends.results == 0 {
@@ -54,17 +64,6 @@ pub fn read(path: &Path, needs: &Needs) -> Result<Sends, Problem> {
         return Err(Problem::usage("has no results: there is nothing to prove", mend).at(shown));
     }
     Ok(sends)
-}
-
-pub(super) fn damaged(shown: &str, line: u64, why: &serde_json::Error) -> Problem {
-    let column = why.column().max(1);
-    let what = no_result(&why.to_string());
-    let mend = if line == 1 {
-        "name a file that `shaper run -o` has written"
-    } else {
-        "the lines before it are whole: keep those in a file of their own"
-    };
-    Problem::usage(what, mend).at(format!("{shown}:{line}:{column}"))
 }
 
 impl Row<'_> {
@@ -79,8 +78,9 @@ impl Row<'_> {
             return Err("is no result: missing field `tries`".to_owned());
         }
         let keys = self.keys(needs, names)?;
+        sends.first = sends.first.or_else(|| self.print());
         for made in self.tries() {
-            made.is_in_order()?;
+            sends.span = both(sends.span, made.span());
             sends
                 .flights
                 .extend(made.flight().filter(|_| needs.flights));
@@ -94,27 +94,33 @@ impl Row<'_> {
     }
 }
 
+/// From the earlier beginning to the later end.
+fn both(one: Option<(Tick, Tick)>, other: Option<(Tick, Tick)>) -> Option<(Tick, Tick)> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some((one.0.min(other.0), one.1.max(other.1))),
+        (one, other) => one.or(other),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
 
     use super::*;
 
-    const LINE: &str =
-        r#"{"seq":0,"tries":[{"granted_us":1,"sent_us":2,"first_byte_us":9,"done_us":9}]}"#;
+    const LINE: &str = r#"{"seq":0,"status":"ok","tries":[{"granted_us":1,"sent_us":2,"first_byte_us":9,"done_us":9}]}"#;
 
     fn from(text: &str, needs: &Needs) -> Result<Sends, Problem> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("r.jsonl");
         fs::write(&path, text).unwrap();
-        read(&path, needs)
+        read(&mut Results::open(&path).unwrap(), needs)
     }
 
     #[test]
     fn only_what_was_sent_is_an_event_and_unknown_fields_are_passed_over() {
-        let none = r#"{"tries":[],"new":{"a":[1]}}"#;
-        let unsent =
-            r#"{"tries":[{"granted_us":5,"sent_us":null,"first_byte_us":null,"done_us":6}]}"#;
+        let none = r#"{"status":"failed","tries":[],"new":{"a":[1]}}"#;
+        let unsent = r#"{"status":"failed","tries":[{"granted_us":5,"sent_us":null,"first_byte_us":null,"done_us":6}]}"#;
         let needs = Needs {
             flights: true,
             ..Needs::default()

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::row::{Made, Row};
-use super::sends::damaged;
-use super::{LineEnd, Lines, unreadable};
+use super::scan::{self, damaged, is_torn};
+use super::{Lines, unreadable};
 use crate::error::Problem;
 use crate::file::regular;
 use crate::letters::calm_path;
@@ -31,7 +31,7 @@ pub fn service(path: &Path) -> Result<Service, Problem> {
     let mut lines = Lines::new(regular(path).map_err(unreadable)?);
     let (mut service, mut results) = (Service::default(), 0_u64);
     while let Some(raw) = lines.next().map_err(unreadable)? {
-        match serde_json::from_slice::<Row>(raw.bytes) {
+        match scan::read(&raw).map(|seen| seen.row) {
             Ok(row) if row.tries.is_none() => {
                 let what = "is no result: missing field `tries`";
                 let place = format!("{shown}:{}", raw.number);
@@ -41,8 +41,8 @@ pub fn service(path: &Path) -> Result<Service, Problem> {
                 service.add(&row);
                 results += 1;
             }
-            Err(_) if raw.end == LineEnd::File && results > 0 => {}
-            Err(why) => return Err(damaged(&shown, raw.number, &why)),
+            Err(_) if is_torn(&raw) && results > 0 => {}
+            Err(why) => return Err(damaged(&shown, &raw, &why)),
         }
     }
     if service.ok.count() > 0 {

@@ -585,6 +585,34 @@ fn a_run_file_that_cannot_be_read_is_told_and_passed_over() {
 }
 
 #[test]
+fn a_count_that_no_run_reaches_is_damage() {
+    for (from, to) in [
+        ("\"cancelled\": 2", "\"cancelled\": 18446744073709551615"),
+        ("\"sends\": 4", "\"sends\": 9007199254740993"),
+    ] {
+        let run = RUN_FILE.replace(from, to);
+        assert_ne!(run, RUN_FILE);
+        let done = report_of(lines(3)).file(RUN, &run).output();
+        done.exits(0)
+            .says("out.jsonl.run: does not tell what the run was")
+            .says("no run counts so far: passed over");
+        shows(&done, &["read — = ok 3 +", "cancelled —"]);
+        let proof = Shaper::plain().args(["verify"]).jobs(OUT, lines(3));
+        proof
+            .file(RUN, &run)
+            .output()
+            .exits(2)
+            .says("no run counts so far");
+    }
+    let seeded = RUN_FILE.replace("\"seed\": 1", "\"seed\": 18446744073709551615");
+    report_of(lines(3))
+        .file(RUN, seeded)
+        .output()
+        .exits(0)
+        .never_says("passed over");
+}
+
+#[test]
 fn results_that_were_cut_are_not_given_the_means_of_the_whole() {
     let server = Server::start([Step::ok()]);
     let done = Shaper::run()
@@ -598,9 +626,15 @@ fn results_that_were_cut_are_not_given_the_means_of_the_whole() {
     assert_eq!(report["little"]["tries"], 4);
     let note = report["results"]["notes"][0].as_str();
     assert!(
-        note.is_some_and(|note| note.contains("fewer results than its run has written")),
+        note.is_some_and(|note| note.contains("has 4 results, the run has written 8")),
         "{report}"
     );
+    let untold = [
+        &report["counts"]["read"],
+        &report["counts"]["cancelled"],
+        &report["ended"],
+    ];
+    assert_eq!(untold, [&Value::Null; 3], "nothing of that run: {report}");
 }
 
 #[test]

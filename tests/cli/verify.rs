@@ -129,7 +129,7 @@ fn results_in_no_regular_file_have_nothing_beside_them() {
 fn line(seq: u64, at: u64) -> String {
     let (sent, done) = (at + 10, at + 50_000);
     format!(
-        r#"{{"seq":{seq},"line":1,"tokens":{{"reserved":10,"used":4}},"tries":[{{"granted_us":{at},"sent_us":{sent},"first_byte_us":{done},"done_us":{done}}}]}}"#
+        r#"{{"seq":{seq},"line":1,"status":"ok","tokens":{{"reserved":10,"used":4}},"tries":[{{"granted_us":{at},"sent_us":{sent},"first_byte_us":{done},"done_us":{done}}}]}}"#
     ) + "\n"
 }
 
@@ -214,7 +214,7 @@ fn what_was_exceeded_is_told_with_its_worst_window_and_exit_1() {
             "11 in any 1s",
             "first 2023-11-14T22:13:20.000010Z  out.jsonl:1",
             "last  2023-11-14T22:13:21.000000Z  out.jsonl:11",
-            "the run was cut off",
+            "the run was killed, or goes on where no lock is seen",
             "NOT KEPT: 30 sends",
         ],
     );
@@ -251,7 +251,8 @@ fn limits_that_are_given_stand_for_those_of_the_run() {
 
 #[test]
 fn shards_are_proved_together_and_must_have_had_one_quota() {
-    let (one, two) = (every(100_000, 20), every(100_000, 20));
+    let one = every(100_000, 20);
+    let two = one.replace("\"seq\":", "\"seq\":2");
     let shards = || verify().jobs("a.jsonl", &one).jobs("b.jsonl", &two);
     let run = run_file(&["10/1s window"]);
     let both = shards()
@@ -314,17 +315,18 @@ fn what_cannot_be_read_is_told_with_its_place_and_exit_2() {
     let torn = format!("{whole}{{\"seq\":3,\"tries\":[{{");
     let damaged = format!("{whole}{{\"seq\":3,\n{whole}");
     let limit = ["--qps", "10"];
+    let of = |made: &str| format!("{{\"status\":\"ok\",\"tries\":[{made}]}}\n");
     for (text, words) in [
         ("", "out.jsonl: has no results"),
         ("{\"", "out.jsonl: has no results"),
         ("\0\0\0\0", "out.jsonl: has no results"),
-        ("{\"tries\":[{\"granted_us\":5}]}\n", "out.jsonl:1:"),
+        (&of("{\"granted_us\":5}"), "out.jsonl:1:"),
         (
-            "{\"tries\":[{\"granted_us\":9,\"sent_us\":5}]}\n",
+            &of("{\"granted_us\":9,\"sent_us\":5}"),
             "sent_us is before granted_us",
         ),
         (
-            "{\"tries\":[{\"sent_us\":20000000000000000}]}\n",
+            &of("{\"sent_us\":20000000000000000}"),
             "beyond the year 2554",
         ),
         ("{\"url\":\"http://h/\"}\n", "out.jsonl:1:"),
@@ -369,12 +371,232 @@ fn results_that_are_fewer_than_the_run_has_written_prove_nothing() {
     let cut: String = results.split_inclusive('\n').take(2).collect();
     let fewer = verify().jobs(OUT, cut).file(RUN, &run).output();
     fewer.exits(2).says("has 2 results, the run has written 5");
-    let unsent: String = (0..5)
-        .map(|seq| line(seq, 1_700_000_000_000_000 + seq))
-        .collect();
-    let unsent = unsent.replace("\"sent_us\":1700", "\"sent_us\":null,\"was\":1700");
+    let unsent = results.replace("\"sent_us\":", "\"sent_us\":null,\"was\":");
     let fewer = verify().jobs(OUT, unsent).file(RUN, &run).output();
     fewer.exits(2).says("tells 0 sends, the run has counted 5");
+}
+
+/// Two runs: the one that is asked for, and the one whose run file stands beside its results.
+fn mixed_up(own: &[&str], other: &[&str]) -> (String, String) {
+    let server = Server::start([Step::ok()]);
+    let run = |args: &[&str]| {
+        let run = Shaper::run().jobs("jobs.urls", server.list(60));
+        let done = run.args(args).with_results().output();
+        done.exits(0);
+        (done.bytes(OUT), done.bytes(RUN))
+    };
+    let ((results, _), (_, beside)) = (run(own), run(other));
+    let text = |bytes| String::from_utf8(bytes).expect("it is text");
+    (text(results), text(beside))
+}
+
+#[test]
+fn a_run_file_of_another_run_proves_nothing_and_is_passed_over_by_a_report() {
+    let (few, many) = (["-n", "40", "--qps", "500"], ["-n", "60", "--qps", "400"]);
+    for (own, other) in [(&few, &many), (&many, &few), (&few, &few)] {
+        let (results, run) = mixed_up(own, other);
+        let done = verify().jobs(OUT, &results).file(RUN, &run).output();
+        done.exits(2)
+            .says("out.jsonl.run: is of another run than out.jsonl, which has tries at 20")
+            .says("before it began")
+            .says("mend: put its own there, or remove it and give the limits");
+        let report = Shaper::plain().args(["report"]).jobs(OUT, &results);
+        let report = report.file(RUN, &run).output();
+        report
+            .exits(0)
+            .says("out.jsonl.run: is of another run than out.jsonl")
+            .says("passed over");
+        shows(&report, &["read — =", "nothing tells the limits"]);
+        let page = String::from_utf8_lossy(&report.stdout);
+        assert!(!page.contains("written by"), "{report}");
+    }
+    // The same the other way round: what is there was done when that run was over.
+    let server = Server::start([Step::ok()]);
+    let run = || {
+        Shaper::run()
+            .jobs("jobs.urls", server.list(9))
+            .args(["--qps", "200"])
+    };
+    let first = run().with_results().output();
+    let second = run().with_results().output();
+    let later = verify()
+        .jobs(OUT, second.bytes(OUT))
+        .file(RUN, first.bytes(RUN));
+    later.output().exits(2).says("after it was over");
+    let more = [
+        second.bytes(OUT),
+        b"{\"status\":\"failed\",\"tries\":[]}\n".to_vec(),
+    ]
+    .concat();
+    let more = verify()
+        .jobs(OUT, more)
+        .file(RUN, second.bytes(RUN))
+        .output();
+    more.exits(2).says("which has 10 results, it has written 9");
+    // Limits that are given do not make it another run.
+    let given = verify()
+        .jobs(OUT, second.bytes(OUT))
+        .file(RUN, first.bytes(RUN));
+    given.args(["--qps", "200"]).output().exits(2);
+}
+
+#[test]
+fn results_that_another_run_has_gone_on_with_are_proved_even_if_nothing_tells_of_the_first() {
+    let server = Server::start([Step::ok()]);
+    let first = Shaper::run()
+        .jobs("jobs.urls", server.list(20))
+        .args(["-n", "5", "--qps", "200"])
+        .with_results()
+        .output();
+    fs::remove_file(first.path(RUN)).expect("it is there");
+    let args = ["run", "jobs.urls", "--resume", "--qps", "200", "-o", OUT];
+    let second = first.again().args(args).output();
+    second.exits(0);
+    let proved = second.again().args(["verify", OUT]).output();
+    proved.exits(0);
+    shows(&proved, &["20 results, 20 sends"]);
+}
+
+#[test]
+fn one_result_and_one_send_are_told_as_one() {
+    let done = verify()
+        .jobs(OUT, every(1, 1))
+        .args(["--qps", "1"])
+        .output();
+    done.exits(0);
+    shows(
+        &done,
+        &["out.jsonl: 1 result, 1 send\n", "kept: 1 send, told"],
+    );
+}
+
+#[test]
+fn a_file_that_is_still_being_written_is_not_said_to_be_of_a_killed_run() {
+    let gate = Gate::default();
+    let server = Server::answering({
+        let gate = gate.clone();
+        move |ask| match ask.nth {
+            0..3 => Step::ok(),
+            _ => Step::ok().behind(&gate),
+        }
+    });
+    let mut running = Shaper::run()
+        .jobs("jobs.urls", server.list(5))
+        .args(["--qps", "200", "-c", "2"])
+        .with_results()
+        .start();
+    let results = running.path(OUT);
+    running.until("three results", || {
+        fs::read_to_string(&results)
+            .unwrap_or_default()
+            .lines()
+            .count()
+            == 3
+    });
+    let during = Shaper::plain().args(["verify"]).args([&results]).output();
+    during.exits(0);
+    shows(
+        &during,
+        &["its results are still being written: up to 2 in flight"],
+    );
+    gate.open();
+    running.wait().exits(0);
+}
+
+#[test]
+fn what_a_report_refuses_is_no_proof_either() {
+    let whole = every(100_000, 2);
+    for (from, to, words) in [
+        (
+            "\"status\":\"ok\"",
+            "\"status\":\"fine\"",
+            "unknown status \"fine\"",
+        ),
+        (
+            "\"line\":1",
+            "\"latency_ms\":-1.0",
+            "latency_ms is below zero",
+        ),
+        (
+            "\"line\":1",
+            "\"since_due_ms\":-1.0",
+            "since_due_ms is below zero",
+        ),
+        (
+            "\"line\":1",
+            "\"wait_ms\":{\"slot\":-1.0}",
+            "wait_ms is below zero",
+        ),
+        (
+            "\"line\":1",
+            "\"error\":{\"kind\":\"odd\"}",
+            "a kind that this version does not know",
+        ),
+        (
+            "\"first_byte_us\"",
+            "\"http_status\":9,\"first_byte_us\"",
+            "http_status 9 is none",
+        ),
+    ] {
+        let wrong = whole.replacen(from, to, 1);
+        for command in ["verify", "report"] {
+            let shaper = Shaper::plain().args([command]).jobs(OUT, &wrong);
+            let done = shaper.args(["--qps", "10"]).output();
+            done.exits(2).says("out.jsonl:1").says(words);
+        }
+    }
+}
+
+#[test]
+fn a_mark_of_the_byte_order_is_no_part_of_the_first_result() {
+    let marked = format!("\u{feff}{}", every(100_000, 2));
+    for command in ["verify", "report"] {
+        let shaper = Shaper::plain().args([command]).jobs(OUT, &marked);
+        let done = shaper.args(["--qps", "10"]).output();
+        done.exits(0);
+        shows(&done, &["2 results"]);
+    }
+    let nothing = verify().jobs(OUT, "\u{feff}\n").args(["--qps", "10"]);
+    nothing.output().exits(2).says("has no results");
+}
+
+#[test]
+fn the_same_results_under_another_name_do_not_count_twice() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(4))
+        .args(["--qps", "200"])
+        .with_results()
+        .output();
+    let (results, run) = (done.bytes(OUT), done.bytes(RUN));
+    for command in ["verify", "report"] {
+        let both = Shaper::plain()
+            .args([command])
+            .jobs("a.jsonl", &results)
+            .jobs("b.jsonl", &results)
+            .file("a.jsonl.run", &run);
+        let twice = both.args(["--qps", "200"]).output();
+        twice
+            .exits(2)
+            .says("b.jsonl: begins with the same result as a.jsonl: it is a copy")
+            .says("mend: name the results of each run once");
+    }
+}
+
+#[test]
+fn results_are_proved_from_pipes_as_well() {
+    let piped = |limit: &str| {
+        let verify = Shaper::plain().args(["verify", "-", "--window", limit]);
+        verify.stdin(every(100_000, 12)).output()
+    };
+    piped("10/1s").exits(0);
+    piped("9/1s").exits(1);
+    let untold = Shaper::plain().args(["verify", "-"]).stdin(every(1, 1));
+    let words = "nothing tells the limits under which standard input was written";
+    untold.output().exits(2).says(words);
+    let failed = Shaper::plain().args(["report", "-", "--failed-jobs"]);
+    let words = "read from regular files only, not from standard input";
+    failed.stdin(every(1, 1)).output().exits(2).says(words);
 }
 
 #[test]

@@ -1,25 +1,24 @@
 //! Joins files of results, and what stands beside them, to one report. Floor 6: front.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::super::args::LimitArgs;
+use super::super::kept::is_being_written;
 use super::super::say;
-use super::super::verify::{hidden_key, once};
+use super::super::verify::{Firsts, hidden_key, once};
 use super::limits::{self, Limits, Told};
 use crate::drive::live::SLACK;
 use crate::engine::{Arrivals, End, Refund};
 use crate::error::Problem;
 use crate::letters::calm_path;
 use crate::limit::{Spec, keys_of};
-use crate::manifest::{self, Manifest, Unrecorded};
+use crate::manifest::{self, Lines, Manifest, Misfit, Unrecorded};
 use crate::metrics::{Found, Measure, Run, Runs, Setup, Timeline};
 use crate::proof::{self, Proven, Terms, most_at_once};
 use crate::report::verified::LINE_BITS;
 use crate::report::{Facts, Report, Source, Sources, Standing};
 use crate::results::{Figures, Needs, Prove, Proving, Results, Scan};
-use crate::sink;
 use crate::units::{Cost, Tick};
 
 /// One report of all these files.
@@ -28,6 +27,10 @@ pub(super) fn report(paths: &[PathBuf], given: &LimitArgs) -> Result<Report, Pro
     once(paths)?;
     let files: Result<Vec<_>, _> = paths.iter().map(|path| FileOf::open(path)).collect();
     let mut files = files?;
+    let mut firsts = Firsts::default();
+    for file in &files {
+        firsts.add(&file.results.shown(), file.scan.first)?;
+    }
     let mut notes = Vec::new();
     let told: Vec<Vec<Told>> = files.iter().map(FileOf::limits).collect();
     let told: Vec<&Told> = told.iter().flatten().collect();
@@ -100,6 +103,8 @@ struct FileOf {
     results: Results,
     run: Option<Manifest>,
     scan: Scan,
+    /// Why the lines are not all of what the run has written.
+    cut: Option<String>,
 }
 
 impl FileOf {
@@ -111,7 +116,7 @@ impl FileOf {
         }
         let mut results = Results::open(path)?;
         let beside = (path.as_os_str() != "-").then(|| manifest::find(path));
-        let run = beside.and_then(|found| {
+        let mut run = beside.and_then(|found| {
             found.unwrap_or_else(|why| {
                 let place = manifest::path_of(path);
                 say(&format!(
@@ -122,13 +127,31 @@ impl FileOf {
             })
         });
         let starts = run.as_ref().map(starts).unwrap_or_default();
-        let scan = Scan::of(&mut results, &starts)?;
+        let mut scan = Scan::of(&mut results, &starts)?;
+        let mut cut = None;
+        match run.as_ref().map(|run| run.fits(&lines(run, &scan))) {
+            None | Some(Ok(())) => {}
+            Some(Err(Misfit::Cut(why))) => cut = Some(why),
+            Some(Err(Misfit::Other(why))) => {
+                let (beside, shown) = (calm_path(manifest::path_of(path)), calm_path(path));
+                say(&format!(
+                    "shaper: {beside}: is of another run than {shown}, which has {why}: passed over"
+                ));
+                run = None;
+                scan.forget_runs();
+            }
+        }
         if scan.results == 0 && run.is_none() {
             let what = "has no results: there is nothing to report";
             let mend = "name a file that `shaper run -o` has written";
             return Err(Problem::usage(what, mend).at(results.shown()));
         }
-        Ok(Self { results, run, scan })
+        Ok(Self {
+            results,
+            run,
+            scan,
+            cut,
+        })
     }
 
     fn limits(&self) -> Vec<Told> {
@@ -150,12 +173,6 @@ impl FileOf {
     }
 
     /// Whether every result that the last run has told is there.
-    fn is_whole(&self) -> bool {
-        let ended = self.run.as_ref().and_then(|run| run.ended.as_ref());
-        let jobs = self.scan.results - self.scan.replaced.len() as u64;
-        ended.is_none_or(|ended| ended.done() <= jobs)
-    }
-
     /// The runs that have written to it. One of which nothing tells stands first, if there is any.
     fn runs(&self, zero: Tick, limits: &Limits, notes: &mut Vec<String>) -> Vec<Run> {
         let since = |at: Tick| Tick(at.0.saturating_sub(zero.0));
@@ -168,10 +185,9 @@ impl FileOf {
         let Some(run) = &self.run else {
             return untold.into_iter().collect();
         };
-        let whole = self.is_whole();
-        if !whole {
+        if let Some(why) = &self.cut {
             notes.push(format!(
-                "{} has fewer results than its run has written: what the run tells of itself is left out",
+                "{} {why}: what the run tells of itself is left out",
                 self.results.shown()
             ));
         }
@@ -190,7 +206,7 @@ impl FileOf {
         let told = told.map(|((started_us, figures, cut_off, own), span)| {
             let started = since(micros(started_us));
             let own = own.unwrap_or_default();
-            let figures = figures.as_ref().filter(|_| whole);
+            let figures = figures.as_ref().filter(|_| self.cut.is_none());
             let (from, to) = match (figures, span) {
                 (Some(figures), _) => figures.span(started),
                 (None, Some((from, to))) => (since(*from), since(*to)),
@@ -206,7 +222,7 @@ impl FileOf {
     /// Lines that were read and have no result.
     fn cancelled(&self) -> Option<u64> {
         let ended = self.run.as_ref()?.ended.as_ref()?;
-        Some(ended.count("cancelled"))
+        self.cut.is_none().then(|| ended.count("cancelled"))
     }
 
     fn standing(&self) -> Standing {
@@ -214,16 +230,11 @@ impl FileOf {
             return Standing::Untold;
         };
         match &run.ended {
+            Some(_) if self.cut.is_some() => Standing::Untold,
             Some(ended) => ended.end().map_or(Standing::Untold, Standing::Over),
-            None if self.is_held() => Standing::Running,
+            None if is_being_written(&self.results.path) => Standing::Running,
             None => Standing::CutOff,
         }
-    }
-
-    /// Whether a program writes to it now.
-    fn is_held(&self) -> bool {
-        let file = File::open(&self.results.path);
-        file.is_ok_and(|file| sink::holder(&file).is_some())
     }
 
     fn source(self) -> Source {
@@ -233,6 +244,17 @@ impl FileOf {
             replaced: self.scan.replaced.len() as u64,
             torn: self.scan.torn,
         }
+    }
+}
+
+/// What a run file is held against.
+fn lines(run: &Manifest, scan: &Scan) -> Lines {
+    let unrecorded = run.all_unrecorded().filter_map(Unrecorded::event);
+    Lines {
+        results: scan.results,
+        jobs: scan.results - scan.replaced.len() as u64,
+        sends: scan.sends + unrecorded.count() as u64,
+        span: scan.span(),
     }
 }
 
@@ -320,19 +342,14 @@ fn slots(files: &[FileOf]) -> Option<u64> {
         .map(|file| file.run.as_ref()?.most_slots())
         .collect();
     let each = each?;
-    let spans = files.iter().map(|file| {
-        let spans = file.scan.spans.iter().flatten();
-        let from = spans.clone().map(|span| span.0).min();
-        (
-            from.unwrap_or_default(),
-            spans.map(|span| span.1).max().unwrap_or_default(),
-        )
-    });
+    let spans = files
+        .iter()
+        .map(|file| file.scan.span().unwrap_or_default());
     let spans: Vec<(Tick, Tick)> = spans.collect();
     let at_once = spans.iter().map(|(at, _)| {
         let with = spans.iter().zip(&each);
         let there = with.filter(|((from, to), _)| from <= at && at < to);
-        there.map(|(_, slots)| slots).sum::<u64>()
+        there.fold(0, |sum: u64, (_, slots)| sum.saturating_add(*slots))
     });
     at_once.chain(each.iter().copied()).max()
 }
