@@ -1,13 +1,15 @@
 //! Lines of a report: headings, folding, paint. Floor 4: doors.
 
-use std::fmt::Write as _;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write as _};
 
 use super::bars::Glyphs;
 use super::fold::{beginning, folded, hung, untied, width};
 use crate::letters::calm;
 use crate::terminal::Columns;
 
-/// The most lines of a section on a page of [`WIDEST`] columns.
+/// The most lines of a section on a page of [`WIDEST`] columns that has no room for whole ones, and of a list.
 const SECTION: usize = 2;
 
 /// Where the text of a section begins.
@@ -60,17 +62,32 @@ pub(super) enum Tone {
     Alarm,
 }
 
+/// Whether sections are told to their end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sections {
+    /// They are.
+    Whole,
+    /// At most [`SECTION`] lines of each.
+    Cut,
+}
+
 /// The text so far.
 pub(super) struct Page {
     text: String,
     look: Look,
+    sections: Sections,
 }
 
 impl Page {
     pub(super) fn new(look: Look) -> Self {
+        Self::with(look, Sections::Whole)
+    }
+
+    pub(super) fn with(look: Look, sections: Sections) -> Self {
         Self {
             text: String::new(),
             look,
+            sections,
         }
     }
 
@@ -127,18 +144,56 @@ impl Page {
     }
 
     /// A section: its text begins in one column, broken at semicolons and wide gaps first and then between
-    /// words; at most [`SECTION`] lines of it, or as many as hold the same text on a narrower page.
+    /// words. Where sections are cut, that is between words.
     pub(super) fn section(&mut self, heading: &str, text: &str, tone: Tone) {
+        let most = match self.sections {
+            Sections::Whole => usize::MAX,
+            Sections::Cut => self.few(),
+        };
         let room = room(self.look.columns);
         let mut lines = broken(&calm(text), room);
-        let most = Self::lines_for(self.look, SECTION) + usize::from(room < WIDEST);
         if lines.len() > most {
             lines.truncate(most);
             let last = &mut lines[most - 1];
-            *last = beginning(last, room - 2).to_owned();
-            last.push(' ');
-            last.push_str(self.look.glyphs.cut());
+            let words = folded(last, room - 2).swap_remove(0);
+            *last = format!("{} {}", beginning(&words, room - 2), self.look.glyphs.cut());
         }
+        self.put(heading, lines, tone);
+    }
+
+    /// Counts by what they count. Where not all have room, the largest are told, and how many more there are.
+    pub(super) fn counts<K: Display>(&mut self, heading: &str, counts: &BTreeMap<K, u64>) {
+        const BETWEEN: &str = "   ";
+        let (room, most) = (room(self.look.columns), self.few());
+        let told = |each: &[(&K, &u64)]| {
+            let more = counts.len() - each.len();
+            let each = each.iter().map(|(what, count)| format!("{what} {count}"));
+            let more = (more > 0).then(|| format!("and\u{a0}{more}\u{a0}more"));
+            each.chain(more).collect::<Vec<_>>().join(BETWEEN)
+        };
+        let mut each: Vec<(&K, &u64)> = counts.iter().collect();
+        let has_room = |each: &[(&K, &u64)]| broken(&calm(&told(each)), room).len() <= most;
+        if !has_room(&each) {
+            each.sort_by_key(|(_, count)| Reverse(**count));
+            let sizes: Vec<usize> = (1..each.len()).collect();
+            each.truncate(sizes.partition_point(|size| has_room(&each[..*size])));
+        }
+        let text = if counts.is_empty() {
+            self.glyphs().dash().to_owned()
+        } else {
+            told(&each)
+        };
+        self.section(heading, &text, Tone::Calm);
+    }
+
+    /// [`SECTION`] lines, or as many as hold the same text on a narrower page.
+    fn few(&self) -> usize {
+        let narrower = room(self.look.columns) < WIDEST;
+        Self::lines_for(self.look, SECTION) + usize::from(narrower)
+    }
+
+    /// Lines of a section.
+    fn put(&mut self, heading: &str, lines: Vec<String>, tone: Tone) {
         let above = self.columns() < NARROW;
         if above && !heading.is_empty() {
             self.printed(heading.len(), heading, Tone::Calm);

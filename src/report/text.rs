@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::page::{Look, Page, Tone};
+use super::page::{Look, Page, Sections, Tone};
 use super::{Report, Standing, proof, said};
 use crate::engine::{End, Refund, Signal};
 use crate::error::Exit;
@@ -25,10 +25,11 @@ const PROVED: usize = 4;
 /// and more than [`LATE`] above it.
 const LATE_TIMES: u32 = 2;
 
-/// The whole report, each line ended. Where a run fills all its lines, findings give way, then proofs.
+/// The whole report, each line ended. Where a run fills all its lines, findings give way, then proofs, and at
+/// last the ends of sections.
 pub fn text(report: &Report, look: Look) -> String {
-    let with = |(findings, limits)| {
-        let mut page = Page::new(look);
+    let with = |(sections, findings, limits)| {
+        let mut page = Page::with(look, sections);
         page.verdict(report);
         page.throughput(report);
         page.littles_law(report);
@@ -40,12 +41,21 @@ pub fn text(report: &Report, look: Look) -> String {
         page.proof(report, limits);
         page.into_text()
     };
-    let fewer = (0..=FINDINGS).rev().map(|findings| (findings, PROVED));
-    let fewest = (0..PROVED).rev().map(|limits| (0, limits));
-    let mut texts = fewer.chain(fewest).map(with);
+    let texts = [Sections::Whole, Sections::Cut].map(|sections| {
+        let fewer = (0..=FINDINGS)
+            .rev()
+            .map(move |findings| (sections, findings, PROVED));
+        fewer.chain((0..PROVED).rev().map(move |limits| (sections, 0, limits)))
+    });
+    let mut texts = texts.into_iter().flatten().map(with);
     let most = Page::lines_for(look, LINES);
     let fitting = texts.find(|text| text.lines().count() <= most);
-    fitting.unwrap_or_else(|| with((0, 0)).split_inclusive('\n').take(most).collect())
+    fitting.unwrap_or_else(|| {
+        with((Sections::Cut, 0, 0))
+            .split_inclusive('\n')
+            .take(most)
+            .collect()
+    })
 }
 
 impl Page {
@@ -260,9 +270,7 @@ impl Page {
             let _ = write!(text, "; tries failed: {kinds}");
         }
         self.section("RETRIES", &text, Tone::Calm);
-        let statuses = joined(&summary.tally.statuses, "   ");
-        let statuses = if statuses.is_empty() { dash } else { &statuses };
-        self.section("STATUSES", statuses, Tone::Calm);
+        self.counts("STATUSES", &summary.tally.statuses);
         self.tokens(report);
         let reached = report.reached().unwrap_or_else(|| dash.to_owned());
         self.section("RATE", &format!("reached {reached}"), Tone::Calm);
@@ -340,14 +348,18 @@ impl Page {
         let rest = limits.get(most.min(limits.len())..).unwrap_or_default();
         let kept = rest.iter().filter(|(_, it)| it.verdict.is_kept()).count();
         if !rest.is_empty() {
-            let text = format!("{kept} of {} more limits kept", rest.len());
+            let limits = if rest.len() == 1 { "limit" } else { "limits" };
+            let text = format!("{kept} of {} more {limits} kept", rest.len());
             self.section(heading, &text, Tone::Calm);
         }
         if let Some(minute) = proven.minute.as_ref().filter(|_| most > 0) {
             self.section("MINUTE", &proof::minute_text(minute), Tone::Calm);
         }
         if proven.unseen > 0 && !limits.is_empty() {
-            let text = format!("{} tries were cut off and are not in it", proven.unseen);
+            let text = match proven.unseen {
+                1 => "1 try was cut off and is not in it".to_owned(),
+                tries => format!("{tries} tries were cut off and are not in it"),
+            };
             self.section("", &text, Tone::Calm);
         }
     }
@@ -359,6 +371,7 @@ pub(super) const RUNNING: &str = "its results are still being written";
 /// Of a run that has not told its end.
 pub(super) const CUT_OFF: &str = "the run was killed, or goes on where no lock is seen";
 
+/// How a run ended; `None` if it finished, or if nothing tells.
 pub(super) fn ended(end: &Standing) -> Option<String> {
     let end = match end {
         Standing::Over(end) => end,

@@ -5,7 +5,10 @@ use std::time::Duration;
 use super::fold::width;
 use super::text::text;
 use super::verified::{Facts, Unseen, Verified};
-use super::{Look, Report, samples};
+use super::{Look, Report, Standing, samples};
+use crate::engine::End;
+use crate::error::{Exit, Problem};
+use crate::metrics::{Owner, Share};
 use crate::terminal::Columns;
 
 fn shown(report: &Report, columns: usize) -> String {
@@ -64,6 +67,78 @@ fn a_proof_keeps_to_its_columns_and_tells_the_line() {
         }
         let told = page.matches("results.jsonl").count();
         assert!(told > 4, "{columns}: the places are not told in\n{page}");
+    }
+}
+
+/// The text, with single blanks.
+fn words(report: &Report, columns: usize) -> String {
+    let page = shown(report, columns);
+    page.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn whose_time_it_was_and_how_a_run_ended_are_told_to_the_end_on_every_page() {
+    let mut report = samples::held_by_qps();
+    let owners = [
+        Owner::Limit(0),
+        Owner::Nothing,
+        Owner::Slot,
+        Owner::Pause,
+        Owner::Connect,
+        Owner::Order,
+        Owner::Sink,
+    ];
+    report.diagnosis.shares = owners
+        .into_iter()
+        .zip([40, 32, 11, 8, 5, 2, 2])
+        .map(|(owner, percent)| Share {
+            owner,
+            name: report.setup.name_of(owner),
+            span: Duration::from_secs(percent),
+            percent,
+        })
+        .collect();
+    let mend = "go on by the same command with --resume; none of the others is lost";
+    let lost = Problem::new(
+        Exit::Unwritten,
+        "results cannot be written to /dev/full: No space left on device (os error 28)",
+        format!("make room on the file system, or name another file with -o, and {mend}"),
+    );
+    report.facts.end = Standing::Over(End::SinkLost(lost));
+    for columns in 40..=100 {
+        let words = words(&report, columns);
+        for share in &report.diagnosis.shares {
+            let (name, percent) = (&share.name, share.percent);
+            let told = match share.owner {
+                Owner::Nothing => format!("no job waited for {percent}.0 s ({percent} %)"),
+                _ => format!("for {name} ({percent} %)"),
+            };
+            assert!(words.contains(&told), "{columns}: no `{told}` in {words}");
+        }
+        assert!(
+            words.contains(mend) && !words.contains('…'),
+            "{columns}: {words}"
+        );
+    }
+}
+
+#[test]
+fn of_very_many_statuses_the_most_frequent_are_told_whole_and_the_others_counted() {
+    let mut report = samples::held_by_qps();
+    let statuses = (100..700).map(|status| (status, u64::from(status)));
+    report.summary.tally.statuses = statuses.collect();
+    for columns in 40..=100 {
+        let words = words(&report, columns);
+        let (_, told) = words.split_once("STATUSES ").expect("they are told");
+        let (told, _) = told.split_once(" RATE").expect("it stands behind them");
+        let (each, more) = told.split_once(" and ").expect("not all have room");
+        let each: Vec<&str> = each.split(' ').collect();
+        assert!(each.len() > 8, "{columns}: {told}");
+        for (nth, pair) in (0..).zip(each.chunks(2)) {
+            let status = (699 - nth).to_string();
+            assert_eq!(pair, [&*status, &*status], "{columns}: {told}");
+        }
+        assert_eq!(more, format!("{} more", 600 - each.len() / 2), "{columns}");
     }
 }
 

@@ -200,10 +200,7 @@ impl Page {
             summary.tally.tries, summary.tally.retries
         );
         self.section("TRIES", &tries, Tone::Calm);
-        let statuses = joined(&summary.tally.statuses, "   ");
-        let dash = self.glyphs().dash();
-        let statuses = if statuses.is_empty() { dash } else { &statuses };
-        self.section("STATUSES", statuses, Tone::Calm);
+        self.counts("STATUSES", &summary.tally.statuses);
         self.units(plan);
         if plan.origins.len() > 1 {
             let each = plan.origins.iter().take(FEW);
