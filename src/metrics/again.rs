@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::stretch::summed;
 use super::{Measure, Part, Stretch, Summary, Tally, Unseen};
 use crate::outcome::{UnitsSpent, Waits};
-use crate::proof::Proven;
+use crate::proof::{Proven, most_at_once};
 use crate::units::Tick;
 
 /// A run whose results are there.
@@ -76,6 +76,12 @@ impl Runs {
     /// How many do not tell of themselves.
     pub fn untold(&self) -> usize {
         self.0.len() - self.told().count()
+    }
+
+    /// The most of them that went on at once.
+    pub fn at_once(&self) -> u64 {
+        let mut spans: Vec<_> = self.whole().collect();
+        u64::try_from(most_at_once(&mut spans).sum).unwrap_or(u64::MAX)
     }
 
     fn told(&self) -> impl Iterator<Item = &Told> {

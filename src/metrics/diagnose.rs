@@ -3,7 +3,7 @@
 use http::StatusCode;
 
 use super::littles::{Cause, Crossover, Theory, plain};
-use super::waited::{Waited, waited, worst};
+use super::waited::{self, Waited, waited};
 use super::{Owner, Part, Setup, Share, Summary, shares};
 use crate::limit::{Counts, Kind};
 use crate::outcome::FailureKind;
@@ -38,13 +38,13 @@ impl Diagnosis {
     /// The diagnosis of a run.
     pub fn of(summary: &Summary, setup: &Setup, theory: &Theory) -> Self {
         let shares = shares::of(&summary.stretch, setup);
-        let (longest, is_untold) = match summary.stretch.part {
-            Part::Steady | Part::Whole => (None, false),
-            Part::Recorded => (
-                worst(&waited(summary, setup), summary, SOMETHING_BINDS),
-                summary.tally.waits.is_empty(),
-            ),
+        let (waited, is_untold) = match summary.stretch.part {
+            Part::Steady | Part::Whole => (Vec::new(), false),
+            Part::Recorded => (waited(summary, setup), summary.tally.waits.is_empty()),
         };
+        let share = waited::share(&waited, summary);
+        let binds = share.is_some_and(|share| share >= SOMETHING_BINDS);
+        let longest = waited.into_iter().next().filter(|_| binds);
         let seen = Seen {
             summary,
             setup,
@@ -54,6 +54,7 @@ impl Diagnosis {
                 Some(longest) => longest.owner,
                 None => binding(summary, &shares).filter(|_| !is_untold),
             },
+            little: share.filter(|_| !binds),
             longest,
             is_untold,
         };
@@ -90,6 +91,8 @@ struct Seen<'a> {
     binding: Option<Owner>,
     /// What the jobs waited for most, where only their results tell it.
     longest: Option<Waited>,
+    /// All that they waited, in per cent of their time, where that is too little to bind.
+    little: Option<u64>,
     /// No job says what it waited for.
     is_untold: bool,
 }
@@ -159,6 +162,11 @@ const FINDINGS: [fn(&Seen) -> Option<String>; 9] = [
  slots look at no clock, --qps N does"
             )
         } else {
+            if let Some(name) = seen.exceeded() {
+                return Some(format!(
+                    "{refused} of {answers} answers were 429, and {name} was exceeded: see the proof"
+                ));
+            }
             format!(
                 "429s while every own limit held ({refused} of {answers} answers): the server's \
                  rule is stricter than yours, shared with others, or counted otherwise"
@@ -236,6 +244,13 @@ impl Seen<'_> {
         beside.then_some(share.percent)
     }
 
+    /// The first limit that was not kept.
+    fn exceeded(&self) -> Option<String> {
+        let mut limits = self.summary.proof.limits.iter();
+        let number = limits.position(|proved| !proved.verdict.is_kept())?;
+        Some(self.setup.name_of(Owner::Limit(number)))
+    }
+
     fn full_of(&self) -> &str {
         let lane = self.summary.full_of.as_ref();
         lane.map_or("one origin", |lane| lane)
@@ -248,6 +263,16 @@ impl Seen<'_> {
             return self.by_waits(longest);
         }
         let mut cure = self.cure(owner);
+        if let Some(little) = self.little {
+            let little = if little == 0 {
+                "under 1".to_owned()
+            } else {
+                little.to_string()
+            };
+            cure.verdict = format!(
+                "little held the jobs back: they waited for {little} % of the time that they took"
+            );
+        }
         let share = self.shares.iter().find(|share| share.owner == owner);
         if let Some(share) = share {
             let part = match self.summary.stretch.part {
@@ -538,6 +563,38 @@ mod tests {
             assert!(advice.contains(option), "{owner:?}: {advice}");
             assert_eq!(diagnosis.findings, [""; 0], "{owner:?}");
         }
+    }
+
+    #[test]
+    fn results_alone_whose_jobs_waited_little_do_not_say_that_nothing_held_them() {
+        let of = |millis: u64| {
+            let waits = [("slot".into(), Duration::from_millis(millis))];
+            let mut summary = Metrics::new(Duration::ZERO, Proof::nothing()).close(Tick::ZERO);
+            summary.tally.tries = 100;
+            summary.tally.waits = waits.into_iter().collect();
+            summary.stretch.part = Part::Recorded;
+            summary.stretch.ended = 100;
+            summary.stretch.mean = Some(Duration::from_millis(10));
+            let setup = Setup {
+                slots: None,
+                per_host: None,
+                limits: Vec::new(),
+            };
+            let theory = Theory::of(&setup, &summary);
+            Diagnosis::of(&summary, &setup, &theory).verdict
+        };
+        let little = "little held the jobs back: they waited for";
+        assert_eq!(
+            of(0),
+            "nothing held the jobs back: each was sent as soon as it was read"
+        );
+        assert_eq!(
+            of(9),
+            format!("{little} under 1 % of the time that they took")
+        );
+        assert_eq!(of(110), format!("{little} 9 % of the time that they took"));
+        let slots = "the API's latency chose this rate: all slots were taken";
+        assert_eq!(of(112), format!("{slots} (100 % of the jobs' waits)"));
     }
 
     #[test]

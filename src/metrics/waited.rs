@@ -42,12 +42,12 @@ pub fn waited(summary: &Summary, setup: &Setup) -> Vec<Waited> {
     waited
 }
 
-/// What the jobs waited for most; `None` if all waits together are less than this per cent of the time that
-/// they waited and were in flight.
-pub(super) fn worst(waited: &[Waited], summary: &Summary, least: u64) -> Option<Waited> {
+/// All waits in per cent, rounded down, of the time that the jobs waited and were in flight; `None` if there were
+/// none.
+pub(super) fn share(waited: &[Waited], summary: &Summary) -> Option<u64> {
     let waits: u128 = waited.iter().map(|wait| wait.span.as_nanos()).sum();
     let mean = summary.stretch.mean.unwrap_or_default().as_nanos();
     let all = waits + mean * u128::from(summary.stretch.ended);
-    let counts = waits * 100 >= all * u128::from(least);
-    waited.first().filter(|_| counts).cloned()
+    let percent = (waits * 100).checked_div(all).filter(|_| waits > 0)?;
+    Some(u64::try_from(percent).unwrap_or(100))
 }

@@ -221,6 +221,7 @@ fn a_limit_that_each_shard_keeps_is_held_against_all_together() {
     let words = [
         "EXCEEDED by 50  --qps 20 (b + rT): 40 of at most 21",
         "200 % of --qps 20",
+        "limits are each run's own: 2 at once with --qps 20 make 2 x 20/s = 40/s",
     ];
     shows(&together(&one, &same, &[]), &words);
     let words = ["its runs had different limits, so none is proved"];
@@ -236,6 +237,37 @@ fn a_limit_that_each_shard_keeps_is_held_against_all_together() {
     );
     let given = together(&one, &other, &["--qps", "60", "--burst", "2"]);
     shows(&given, &["kept  --qps 60"]);
+}
+
+#[test]
+fn refusals_of_shards_that_exceed_a_limit_together_are_not_laid_on_the_server() {
+    let run = |refused: u64| {
+        let rules = rules(9, vec![qps("6/s")]);
+        let mut nth = 0;
+        recorded(&rules, 40, move |_, _, _| {
+            nth += 1;
+            answer(MILLI * 5, if nth <= refused { 429 } else { 200 })
+        })
+    };
+    let (one, other) = (run(2), run(1));
+    let held = "429s while every own limit held";
+    shows(&report(&one, &[]), &[held, "kept  --qps 6"]);
+    let both = together(&one, &other, &[]);
+    let words = [
+        "3 of 80 answers were 429, and --qps 6 was exceeded: see the proof",
+        "EXCEEDED by 40  --qps 6",
+        "2 at once with --qps 6 make 2 x 6/s = 12/s",
+    ];
+    shows(&both, &words);
+    assert!(
+        !String::from_utf8_lossy(&both.stdout).contains(held),
+        "{both}"
+    );
+    // One after the other they have kept it.
+    let later = recorded_at(STARTED + 60, &rules(9, vec![qps("6/s")]), 40, |_, _, _| {
+        answer(MILLI * 5, 429)
+    });
+    shows(&together(&one, &later, &[]), &[held, "kept  --qps 6"]);
 }
 
 /// The first run against the second.

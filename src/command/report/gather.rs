@@ -14,7 +14,8 @@ use crate::error::Problem;
 use crate::letters::calm_path;
 use crate::limit::{Spec, keys_of};
 use crate::manifest::{self, Lines, Manifest, Misfit, Unrecorded};
-use crate::metrics::{Found, Measure, Run, Runs, Setup, Timeline};
+use crate::metrics::littles::plain;
+use crate::metrics::{Found, Measure, Owner, Run, Runs, Setup, Timeline};
 use crate::proof::{self, Proven, Terms, most_at_once};
 use crate::report::verified::LINE_BITS;
 use crate::report::{Facts, Report, Source, Sources, Standing};
@@ -24,6 +25,7 @@ use crate::units::{Cost, Tick};
 /// One report of all these files.
 pub(super) fn report(paths: &[PathBuf], given: &LimitArgs) -> Result<Report, Problem> {
     let specs = given.specs()?;
+    let is_given = !specs.is_empty();
     once(paths)?;
     let files: Result<Vec<_>, _> = paths.iter().map(|path| FileOf::open(path)).collect();
     let mut files = files?;
@@ -80,6 +82,9 @@ pub(super) fn report(paths: &[PathBuf], given: &LimitArgs) -> Result<Report, Pro
         per_host: same(files.iter().map(|file| file.run.as_ref()?.per_host)),
         limits: limits.all,
     };
+    if !is_given {
+        notes.extend(together(&proof, &setup, runs.at_once()));
+    }
     let facts = facts(&files);
     let cancelled = files.iter().map(FileOf::cancelled).sum();
     let peak = u64::try_from(most_at_once(&mut found.flights).sum).unwrap_or(u64::MAX);
@@ -333,6 +338,23 @@ fn prove(
     };
     notes.push(why);
     Proven::default()
+}
+
+/// Why runs that were there at once have exceeded what each of them has kept.
+fn together(proof: &Proven, setup: &Setup, runs: u64) -> Vec<String> {
+    let exceeded = proof.limits.iter().enumerate();
+    let exceeded = exceeded.filter(|(_, it)| !it.verdict.is_kept() && runs > 1);
+    let each = exceeded.map(|(number, proved)| {
+        let name = setup.name_of(Owner::Limit(number));
+        let rate = &proved.limit.rate;
+        #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+        let all = plain(rate.per_second() * runs as f64);
+        format!(
+            "limits are each run's own: {runs} at once with {name} make {runs} x {} = {all}/s",
+            rate.shown()
+        )
+    });
+    each.collect()
 }
 
 /// The most slots that there were at once: runs that follow each other share them.
