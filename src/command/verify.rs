@@ -14,9 +14,9 @@ use crate::error::{Exit, Problem};
 use crate::letters::{calm, calm_path};
 use crate::limit::{KeyBy, Kind, Spec, keys_of};
 use crate::manifest::{self, Lines, Manifest, Misfit, Unrecorded};
-use crate::proof::{self, Event, Proved, Proven, Terms, Verdict, most_at_once};
+use crate::proof::{self, Event, LINE_BITS, Proved, Proven, Terms, Verdict, most_at_once};
 use crate::report::csv;
-use crate::report::verified::{Facts, LINE_BITS, Unseen, Verified, named};
+use crate::report::verified::{Facts, Unseen, Verified, named};
 use crate::results::{self, Needs, Print, Results, Sends};
 use crate::terminal::Columns;
 use crate::units::Cost;
@@ -37,7 +37,12 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
         let mend = "give them by options, as to the run: --qps, --window, --tpm";
         return Err(Problem::usage("there are no limits to prove", mend));
     }
-    let skewed = |limit: &&Spec| limit.kind == Kind::Fixed && args.clock_skew >= limit.rate.period;
+    // One file has one clock.
+    let skew = match &*manifests {
+        [_] => Duration::ZERO,
+        _ => args.clock_skew,
+    };
+    let skewed = |limit: &&Spec| limit.kind == Kind::Fixed && skew >= limit.rate.period;
     if let Some(limit) = limits.iter().find(skewed) {
         let what = format!("--clock-skew is not below the period of `{limit}`: nothing is proved");
         return Err(Problem::usage(
@@ -81,10 +86,10 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
     }
     let verified = Verified {
         files,
-        proven: prove(&limits, slack, args.clock_skew, &mut events),
+        proven: prove(&limits, slack, skew, &mut events),
         slots: slots.map(|slots| (slots, most)),
         slack,
-        skew: args.clock_skew,
+        skew,
     };
     match args.report {
         ReportForm::Text => print(&verified.text(Columns::of(&io::stdout())))?,

@@ -10,8 +10,18 @@ use crate::units::Tick;
 pub struct Mark {
     /// The moment.
     pub at: Tick,
-    /// What its reader calls it: the number of a line; zero while a run goes.
+    /// What its reader calls it: the number of a line and that of its file; zero while a run goes.
     pub source: u64,
+}
+
+/// Bits of [`Mark::source`] that are the line; those above are the file. The moments of a file are those of one clock.
+pub const LINE_BITS: u32 = 40;
+
+impl Mark {
+    /// Whose clock has told the moment.
+    pub(super) fn clock(self) -> u64 {
+        self.source >> LINE_BITS
+    }
 }
 
 /// One try that was sent.

@@ -1,6 +1,6 @@
 //! How much of a bucket any stretch of grants needed. Floor 3: rules.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::{Mark, Most};
 
@@ -12,7 +12,8 @@ pub(super) struct Meter {
     count: i128,
     /// Nanoseconds.
     period: i128,
-    /// Stretches are taken to have been shorter by this, down to nothing.
+    /// Stretches of several clocks are taken to have been shorter by this, down to nothing; if it is not zero, others
+    /// are not looked at.
     skew: u64,
     /// As of `last`.
     level: i128,
@@ -22,6 +23,14 @@ pub(super) struct Meter {
     /// Not longer ago than `skew`.
     recent: VecDeque<(Mark, u64)>,
     recent_sum: u128,
+    /// How many of those each clock has told.
+    recent_of: BTreeMap<u64, u64>,
+    /// Whose the last grant was that is not recent.
+    clock: Option<u64>,
+    /// The level that would be there if it fell below nothing.
+    open: i128,
+    /// The same of stretches of several clocks alone, with the stretch; `None` before the first.
+    mixed: Option<(i128, Most)>,
 }
 
 impl Meter {
@@ -35,6 +44,10 @@ impl Meter {
             stretch: Most::default(),
             recent: VecDeque::new(),
             recent_sum: 0,
+            recent_of: BTreeMap::new(),
+            clock: None,
+            open: 0,
+            mixed: None,
         }
     }
 
@@ -52,26 +65,40 @@ impl Meter {
         } else {
             self.recent.push_back((mark, weight));
             self.recent_sum += u128::from(weight);
+            *self.recent_of.entry(mark.clock()).or_default() += 1;
             self.catch_up(mark.at.0);
         }
-        let level = self.level.saturating_add(self.scaled(self.recent_sum));
+        let Some((base, stretch)) = self.before(mark.clock()) else {
+            return false;
+        };
+        let level = base.saturating_add(self.scaled(self.recent_sum));
         if level <= *highest {
             return false;
         }
-        *highest = level;
+        let first = self.recent.front().map_or(mark, |recent| recent.0);
+        let first = stretch.map_or(first, |stretch| stretch.first);
+        let (sum, sends) = stretch.map_or((0, 0), |stretch| (stretch.sum, stretch.sends));
         *most = Most {
-            sum: self.recent_sum,
-            sends: self.recent.len() as u64,
-            first: self.recent.front().map_or(mark, |recent| recent.0),
+            sum: sum + self.recent_sum,
+            sends: sends + self.recent.len() as u64,
+            first,
             last: mark,
             key: None,
         };
-        if self.level > 0 {
-            most.sum += self.stretch.sum;
-            most.sends += self.stretch.sends;
-            most.first = self.stretch.first;
-        }
+        *highest = level;
         true
+    }
+
+    /// The level before what is recent, and its stretch, if it is not empty: of those that are to be looked at.
+    fn before(&self, clock: u64) -> Option<(i128, Option<&Most>)> {
+        if self.skew == 0 || self.recent_of.len() > 1 {
+            return Some((self.level, (self.level > 0).then_some(&self.stretch)));
+        }
+        if self.clock? != clock {
+            return Some((self.open, Some(&self.stretch)));
+        }
+        let (level, stretch) = self.mixed.as_ref()?;
+        Some((*level, Some(stretch)))
     }
 
     /// Fills in what was granted at least a skew before `at`.
@@ -83,6 +110,10 @@ impl Meter {
         {
             self.recent.pop_front();
             self.recent_sum -= u128::from(weight);
+            if let Some(of) = self.recent_of.get_mut(&first.clock()) {
+                *of -= 1;
+            }
+            self.recent_of.retain(|_, of| *of > 0);
             self.fill(first, weight);
         }
         self.drain(edge);
@@ -90,11 +121,15 @@ impl Meter {
 
     /// Whether it is as new at `at`.
     pub(super) fn is_idle(&self, at: u64) -> bool {
-        self.recent.is_empty() && self.flow(at) >= self.level
+        let late = i128::from(self.skew).saturating_mul(self.count);
+        self.recent.is_empty() && self.flow(at) >= self.level.saturating_add(late)
     }
 
     fn fill(&mut self, mark: Mark, weight: u64) {
         self.drain(mark.at.0);
+        if self.skew > 0 {
+            self.mix(mark, weight);
+        }
         if self.level == 0 {
             self.stretch = Most {
                 first: mark,
@@ -104,10 +139,30 @@ impl Meter {
         self.stretch.sum += u128::from(weight);
         self.stretch.sends += 1;
         self.level = self.level.saturating_add(self.scaled(weight.into()));
+        self.open = self.level;
+    }
+
+    /// Where another clock goes on, every stretch so far becomes one of several.
+    fn mix(&mut self, mark: Mark, weight: u64) {
+        let goes_on = self.clock.replace(mark.clock());
+        if goes_on.is_some_and(|clock| clock != mark.clock()) {
+            self.mixed = Some((self.open, self.stretch.clone()));
+        }
+        let more = self.scaled(weight.into());
+        if let Some((level, stretch)) = &mut self.mixed {
+            *level = level.saturating_add(more);
+            stretch.sum += u128::from(weight);
+            stretch.sends += 1;
+        }
     }
 
     fn drain(&mut self, to: u64) {
-        self.level = (self.level - self.flow(to)).max(0);
+        let flow = self.flow(to);
+        self.level = (self.level - flow).max(0);
+        self.open = self.open.saturating_sub(flow);
+        if let Some((level, _)) = &mut self.mixed {
+            *level = level.saturating_sub(flow);
+        }
         self.last = self.last.max(to);
     }
 
@@ -128,6 +183,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::proof::LINE_BITS;
     use crate::units::Tick;
 
     proptest! {
@@ -138,21 +194,25 @@ mod tests {
             count in 1..5_u64,
             period in 1..20_u64,
             skew in prop_oneof![Just(0), 1..12_u64],
-            events in proptest::collection::vec((0..12_u64, 1..5_u64), 1..14),
+            events in proptest::collection::vec((0..12_u64, 1..5_u64, 0..3_u64), 1..14),
         ) {
             let (mut meter, mut at) = (Meter::new(count, period, skew), 3);
             let (mut highest, mut most) = (0, Most::default());
             let mut moments = Vec::new();
-            for (gap, weight) in events {
+            for (gap, weight, clock) in events {
                 at += gap;
-                moments.push((at, weight));
-                let mark = Mark { at: Tick(at), source: 0 };
+                moments.push((at, weight, clock));
+                let mark = Mark { at: Tick(at), source: clock << LINE_BITS };
                 meter.add(mark, weight, &mut highest, &mut most);
             }
             let mut worst = 0;
-            for (first, &(from, _)) in moments.iter().enumerate() {
-                for (last, &(to, _)) in moments.iter().enumerate().skip(first) {
-                    let sum: u64 = moments[first..=last].iter().map(|moment| moment.1).sum();
+            for (first, &(from, _, of)) in moments.iter().enumerate() {
+                for (last, &(to, ..)) in moments.iter().enumerate().skip(first) {
+                    let stretch = &moments[first..=last];
+                    if skew > 0 && stretch.iter().all(|moment| moment.2 == of) {
+                        continue;
+                    }
+                    let sum: u64 = stretch.iter().map(|moment| moment.1).sum();
                     let length = (to - from).saturating_sub(skew);
                     worst = worst.max(i128::from(sum * period) - i128::from(count * length));
                 }

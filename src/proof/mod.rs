@@ -3,6 +3,7 @@
 //! Independent of the rules in [`crate::limit`]: it sees only when tries were granted and sent, and what
 //! they cost. Windows are half-open, `(t - period, t]`: what is exactly one period old is outside.
 
+mod apart;
 mod event;
 mod meter;
 mod order;
@@ -13,7 +14,7 @@ mod span;
 mod terms;
 mod track;
 
-pub use event::{Event, Mark};
+pub use event::{Event, LINE_BITS, Mark};
 pub use order::Proof;
 pub use proved::{Grants, Minute, Most, Proved, Proven, Verdict};
 pub use prover::{Prover, prove};

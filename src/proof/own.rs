@@ -1,6 +1,6 @@
 //! What was granted in each window that begins at a multiple of its period. Floor 3: rules.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::terms::Terms;
 use super::{Mark, Most};
@@ -9,7 +9,8 @@ use crate::units::nanos;
 /// Windows `[k × period, (k + 1) × period)` since the Unix epoch.
 ///
 /// A grant may have been charged for up to the slack before, so close behind a boundary it belongs to
-/// the window before if that had room. Under a skew it counts in each window that it may have been in.
+/// the window before if that had room. Under a skew it counts in each window that it may have been in, and only
+/// windows with grants of several clocks are looked at.
 #[derive(Debug)]
 pub(super) struct Own {
     count: u128,
@@ -21,6 +22,8 @@ pub(super) struct Own {
     skew: u64,
     /// The last windows, by number.
     windows: VecDeque<(u64, Most)>,
+    /// Those with grants of several clocks.
+    mixed: BTreeSet<u64>,
 }
 
 impl Own {
@@ -34,6 +37,7 @@ impl Own {
             rounding: nanos(terms.rounding),
             skew: nanos(terms.skew),
             windows: VecDeque::new(),
+            mixed: BTreeSet::new(),
         }
     }
 
@@ -50,6 +54,7 @@ impl Own {
         let first = at.saturating_sub(self.skew) / self.period;
         let last = at.saturating_add(self.skew) / self.period;
         self.windows.retain(|window| window.0 >= first);
+        self.mixed = self.mixed.split_off(&first);
         let mut found = false;
         for number in first..=last.max(latest) {
             found |= self.count_in(number, mark, weight, most);
@@ -92,10 +97,14 @@ impl Own {
             self.windows.len() - 1
         });
         let window = &mut self.windows[place].1;
+        if window.sends > 0 && window.last.clock() != mark.clock() {
+            self.mixed.insert(number);
+        }
         window.sum += u128::from(weight);
         window.sends += 1;
         window.last = mark;
-        if window.sum <= most.sum {
+        let of_one = self.skew > 0 && !self.mixed.contains(&number);
+        if of_one || window.sum <= most.sum {
             return false;
         }
         most.clone_from(window);
@@ -108,6 +117,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::proof::LINE_BITS;
     use crate::units::Tick;
 
     fn most(slack: u64, skew: u64, moments: &[u64]) -> u128 {
@@ -118,10 +128,10 @@ mod tests {
             epoch: Duration::from_nanos(30),
         };
         let (mut own, mut most) = (Own::new(3, 100, &terms), Most::default());
-        for &at in moments {
+        for (&at, clock) in moments.iter().zip(0..) {
             let mark = Mark {
                 at: Tick(at),
-                source: 0,
+                source: clock << LINE_BITS,
             };
             own.add(mark, 1, &mut most);
         }

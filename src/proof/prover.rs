@@ -98,7 +98,7 @@ mod tests {
     use crate::limit::{Anchor, Leaves};
     use crate::outcome::{Spent, UnitsSpent};
     use crate::proof::track::SWEEP;
-    use crate::proof::{Grants, Proved, Verdict};
+    use crate::proof::{Grants, LINE_BITS, Proved, Verdict};
     use crate::units::Tick;
 
     const MILLI: u64 = 1_000_000;
@@ -317,6 +317,13 @@ mod tests {
             ..Terms::default()
         };
         let sends = [event(0), event(SECOND + 5)];
+        for limit in ["1/1s window", "1/s", "1/1s fixed"] {
+            let kept = verdict(limit, skew(SECOND / 2), &sends);
+            assert_eq!(kept, Verdict::Kept, "{limit}: one clock agrees with itself");
+        }
+        let [first, mut other] = sends;
+        other.source = 1 << LINE_BITS;
+        let sends = [first, other];
         assert_eq!(verdict("1/1s window", skew(5), &sends), Verdict::Kept);
         assert_eq!(
             verdict("1/1s window", skew(6), &sends),

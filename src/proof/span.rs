@@ -35,6 +35,27 @@ impl Span {
     /// An event, none before the last one. It is outside one length after `left`, which is its own
     /// moment or later: it may have happened at any moment between.
     pub(super) fn add(&mut self, mark: Mark, left: u64, weight: u64, most: &mut Most) -> bool {
+        self.take(mark, left, weight);
+        if self.sum <= most.sum {
+            return false;
+        }
+        *most = self.all(mark);
+        true
+    }
+
+    /// The same event; what is inside with it.
+    pub(super) fn held(&mut self, mark: Mark, left: u64, weight: u64) -> Most {
+        self.take(mark, left, weight);
+        self.all(mark)
+    }
+
+    /// What is inside at this moment, none before that of the event that was `last`.
+    pub(super) fn at(&mut self, at: u64, last: Mark) -> Most {
+        self.forget(at);
+        self.all(last)
+    }
+
+    fn take(&mut self, mark: Mark, left: u64, weight: u64) {
         self.forget(mark.at.0);
         let until = left.max(mark.at.0).saturating_add(self.length);
         let entry = Inside {
@@ -49,17 +70,16 @@ impl Span {
             self.inside.insert(place, entry);
         }
         self.sum += u128::from(weight);
-        if self.sum <= most.sum {
-            return false;
-        }
-        *most = Most {
+    }
+
+    fn all(&self, last: Mark) -> Most {
+        Most {
             sum: self.sum,
             sends: self.inside.len() as u64,
-            first: self.inside.front().map_or(mark, |first| first.mark),
-            last: mark,
+            first: self.inside.front().map_or(last, |first| first.mark),
+            last,
             key: None,
-        };
-        true
+        }
     }
 
     /// Whether nothing lies in the window that ends at `at`.

@@ -11,7 +11,8 @@ pub struct Terms {
     /// it. Windows need no allowance: what is a period apart is so after rounding, if the period is a
     /// multiple; of any other period its whole multiples are taken.
     pub rounding: Duration,
-    /// Events may have been closer together by this than their moments say.
+    /// Events whose clocks differ may have been closer together by this than their moments say. If it is not zero,
+    /// only what several clocks have told is looked at: the others need no skew.
     pub skew: Duration,
     /// The moment zero, since the Unix epoch.
     pub epoch: Duration,

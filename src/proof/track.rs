@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::apart::Apart;
 use super::event::{Event, Weight};
 use super::meter::Meter;
 use super::own::Own;
@@ -99,7 +100,7 @@ struct States {
 
 #[derive(Debug)]
 struct State {
-    sends: Span,
+    sends: Windows,
     charged: Charged,
 }
 
@@ -108,7 +109,39 @@ enum Charged {
     Sends,
     Meter(Meter),
     Own(Own),
-    Around(Span),
+    Around(Windows),
+}
+
+/// Windows of one length.
+#[derive(Debug)]
+enum Windows {
+    /// Of one clock.
+    One(Span),
+    /// Of clocks that may differ.
+    Apart(Apart),
+}
+
+impl Windows {
+    fn new(length: u64, terms: &Terms) -> Self {
+        match nanos(terms.skew) {
+            0 => Self::One(Span::new(length)),
+            skew => Self::Apart(Apart::new(length, skew)),
+        }
+    }
+
+    fn add(&mut self, mark: Mark, left: u64, weight: u64, most: &mut Most) -> bool {
+        match self {
+            Self::One(span) => span.add(mark, left, weight, most),
+            Self::Apart(apart) => apart.add(mark, left, weight, most),
+        }
+    }
+
+    fn is_idle(&self, at: u64) -> bool {
+        match self {
+            Self::One(span) => span.is_idle(at),
+            Self::Apart(apart) => apart.is_idle(at),
+        }
+    }
 }
 
 /// A span that is told for a bucket: 1 s, for slow ones 60 s.
@@ -128,21 +161,21 @@ impl Shape {
             step if span < step => span,
             step => span - span % step,
         };
-        let (period, skew) = (nanos(limit.rate.period), nanos(terms.skew));
+        let period = nanos(limit.rate.period);
         let shorter = nanos(around(limit, terms.slack));
         Self {
             rule: Rule::of(limit, terms.slack),
             count: limit.rate.count.get(),
             period,
-            span: whole(nanos(told(limit))).saturating_add(skew),
-            shorter: whole(shorter).saturating_add(skew),
+            span: whole(nanos(told(limit))),
+            shorter: whole(shorter),
             terms,
         }
     }
 
     fn state(&self) -> State {
         State {
-            sends: Span::new(self.span),
+            sends: Windows::new(self.span, &self.terms),
             charged: match self.rule {
                 Rule::Sends => Charged::Sends,
                 Rule::Bucket => {
@@ -150,7 +183,7 @@ impl Shape {
                     Charged::Meter(Meter::new(self.count, self.period, skew))
                 }
                 Rule::Own => Charged::Own(Own::new(self.count, self.period, &self.terms)),
-                Rule::Around(_) => Charged::Around(Span::new(self.shorter)),
+                Rule::Around(_) => Charged::Around(Windows::new(self.shorter, &self.terms)),
             },
         }
     }

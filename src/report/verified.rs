@@ -14,7 +14,7 @@ use super::text::{CUT_OFF, RUNNING};
 use crate::letters::calm;
 use crate::limit::{Kind, Leaves, Spec};
 use crate::metrics::{Owner, Setup};
-use crate::proof::{Grants, Mark, Most, Proved, Proven, Verdict};
+use crate::proof::{Grants, LINE_BITS, Mark, Most, Proved, Proven, Verdict};
 use crate::terminal::Columns;
 use crate::units::{show_moment, show_span};
 
@@ -62,9 +62,6 @@ pub enum Unseen {
     /// There is no telling, as no run file stands beside it.
     Unknown,
 }
-
-/// Bits of [`Mark::source`] that are the line; those above are the file.
-pub const LINE_BITS: u32 = 40;
 
 impl Verified {
     /// Whether all limits are proved.
@@ -184,13 +181,7 @@ impl Verified {
     /// The most that was sent, and what a server can have seen of it.
     fn sent(&self, proved: &Proved) -> String {
         let (most, unit) = (&proved.most, unit(proved.limit.counts));
-        let span = exact(match proved.verdict {
-            Verdict::IfClocksAgree => proved.span + self.skew,
-            Verdict::Kept
-            | Verdict::ByAnswers(_)
-            | Verdict::ByOversized(_)
-            | Verdict::Exceeded(_) => proved.span,
-        });
+        let span = exact(proved.span);
         let mut text = match proved.limit.leaves {
             Leaves::Send => format!("{}{unit} in any {span} at most", most.sum),
             Leaves::Reply => format!(
@@ -198,6 +189,9 @@ impl Verified {
                 most.sum
             ),
         };
+        if proved.verdict == Verdict::IfClocksAgree {
+            text.push_str(", as far apart as the clocks may be");
+        }
         let left = u128::from(proved.promised).saturating_sub(most.sum);
         if left > 0 {
             let _ = write!(text, ", {left} below the promise");

@@ -282,31 +282,67 @@ fn shards_are_proved_together_and_must_have_had_one_quota() {
     twice.output().exits(2).says("named twice");
 }
 
+/// What the one machine has written and the other, half a gap later.
+fn by_turns(gap: u64, count: u64) -> (String, String) {
+    let from = 1_700_000_000_000_000;
+    let each = |shift: u64| {
+        (0..count)
+            .map(move |seq| line(seq, from + shift + seq * gap))
+            .collect()
+    };
+    (each(0), each(gap / 2))
+}
+
 #[test]
 fn clocks_that_may_differ_prove_less() {
-    let verify = |skew: &str| {
-        verify()
-            .jobs(OUT, every(100_000, 30))
-            .args(["--window", "10/1s", "--clock-skew", skew])
-            .output()
+    let (one, two) = by_turns(200_000, 15);
+    let verify = |skew: &str, limit: &[&str]| {
+        let both = verify().jobs("a", &one).jobs("b", &two).args(limit);
+        both.args(["--clock-skew", skew]).output()
     };
-    verify("0").exits(0);
-    let done = verify("1ms");
+    // Each has sent 5 a second, and no clock makes more of them.
+    verify("101ms", &["--window", "10/1s"]).exits(0);
+    // Three of each come together where one is late by more than 50 ms.
+    let window = ["--window", "5/450ms"];
+    for skew in ["0", "50ms"] {
+        verify(skew, &window).exits(0);
+    }
+    let done = verify("51ms", &window);
     done.exits(1);
     shows(
         &done,
         &[
             "NOT PROVED: kept only if the clocks agree",
-            "11 in any 1s 1ms",
-            "clocks up to 1ms apart",
+            "6 in any 450ms at most, as far apart as the clocks may be",
+            "clocks up to 51ms apart",
         ],
     );
-    let fixed = Shaper::plain()
-        .args(["verify", "--clock-skew", "1s"])
-        .jobs(OUT, every(100_000, 30))
-        .file(RUN, run_file(&["10/1s fixed"]))
-        .output();
+    let bucket = ["--qps", "10", "--slack", "0"];
+    verify("0", &bucket).exits(0);
+    verify("1ms", &bucket).exits(1);
+    let fixed = verify("1s", &["--limit", "10/1s fixed"]);
     fixed.exits(2).says("--clock-skew").says("10/1s fixed");
+}
+
+#[test]
+fn one_file_has_one_clock_and_so_has_what_only_one_of_several_tells() {
+    let limits: [&[&str]; 3] = [
+        &["--window", "10/1s"],
+        &["--qps", "10"],
+        &["--limit", "10/1s fixed"],
+    ];
+    for limit in limits {
+        let (one, skew) = (every(100_000, 30), ["--clock-skew", "50ms"]);
+        let alone = verify().jobs(OUT, &one).args(limit).args(skew).output();
+        alone.exits(0);
+        shows(&alone, &["kept: 30 sends, told in whole microseconds\n"]);
+        // A day apart no clock makes them one.
+        let later = one.replace("_us\":17000", "_us\":17001");
+        let both = verify().jobs("a", &one).jobs("b", &later).args(limit);
+        let both = both.args(skew).output();
+        both.exits(0);
+        shows(&both, &["kept: 60 sends", "with clocks up to 50ms apart"]);
+    }
 }
 
 #[test]
