@@ -277,7 +277,8 @@ fn show_period(period: Duration) -> String {
     }
 }
 
-/// A span of time for people: three digits and the unit that suits it.
+/// A span of time for people: three digits and the unit that suits it; from two minutes on its two largest units,
+/// rounded down: `2m 20s`, `1d 3h`.
 pub fn show_span(span: Duration) -> String {
     let seconds = span.as_secs_f64();
     if span.is_zero() {
@@ -289,7 +290,7 @@ pub fn show_span(span: Duration) -> String {
     } else if seconds < 120.0 {
         format!("{} s", three_digits(seconds))
     } else {
-        long_span(span)
+        in_units(span, 2)
     }
 }
 
@@ -303,23 +304,26 @@ pub fn show_apart(one: Duration, other: Duration) -> [String; 2] {
     [one, other].map(|span| format!("{} ms", nanos(span) as f64 / 1e6))
 }
 
-/// A span in whole seconds and in the units that options take, at most days: `2m 5s`, `365d`, `18d 1h`.
+/// A span in whole seconds and in the units that options take, at most days: `2m 5s`, `365d`, `18d 1h 3s`.
 pub fn long_span(span: Duration) -> String {
-    let seconds = span.as_secs();
-    let parts = [
-        (seconds / 86_400, "d"),
-        (seconds / 3_600 % 24, "h"),
-        (seconds / 60 % 60, "m"),
-        (seconds % 60, "s"),
-    ];
-    let parts = parts.iter().filter(|(count, _)| *count > 0);
-    let parts: Vec<String> = parts
-        .map(|(count, unit)| format!("{count}{unit}"))
-        .collect();
-    if parts.is_empty() {
+    in_units(span, usize::MAX)
+}
+
+/// A span in whole seconds, in so many units from the largest on.
+fn in_units(span: Duration, most: usize) -> String {
+    const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")];
+    let mut rest = span.as_secs();
+    let largest = UNITS.iter().position(|(unit, _)| rest >= *unit);
+    let Some(largest) = largest else {
         return "0s".to_owned();
-    }
-    parts.join(" ")
+    };
+    let told = UNITS[largest..].iter().take(most);
+    let parts = told.filter_map(|(unit, word)| {
+        let count = rest / unit;
+        rest %= unit;
+        (count > 0).then(|| format!("{count}{word}"))
+    });
+    parts.collect::<Vec<_>>().join(" ")
 }
 
 /// A moment since the Unix epoch as RFC 3339 has it: in UTC, to the microsecond. Its years have four digits, so what is
@@ -530,5 +534,24 @@ mod tests {
     #[test]
     fn a_secret_cannot_be_printed() {
         assert_eq!(format!("{:?}", Secret::new("sk-canary")), "***");
+    }
+
+    #[test]
+    fn a_span_has_three_digits_or_its_two_largest_units() {
+        for (seconds, shown) in [
+            (0.05, "50.0 ms"),
+            (2.45, "2.45 s"),
+            (119.0, "119 s"),
+            (120.0, "2m"),
+            (140.9, "2m 20s"),
+            (1_000.0, "16m 40s"),
+            (7_200.0, "2h"),
+            (7_203.0, "2h"),
+            (100_000.0, "1d 3h"),
+            (3_600_000.0, "41d 16h"),
+            (2.6e9, "82y 142d"),
+        ] {
+            assert_eq!(show_span(Duration::from_secs_f64(seconds)), shown);
+        }
     }
 }

@@ -113,7 +113,7 @@ fn belong_together(word: &str, next: &str) -> bool {
 /// `59m`: a part of a span as people write it.
 fn is_span(word: &str) -> bool {
     let unit = word.trim_start_matches(|first: char| first.is_ascii_digit());
-    unit.len() < word.len() && ["d", "h", "m", "s", "ms", "us"].contains(&unit)
+    unit.len() < word.len() && ["y", "d", "h", "m", "s", "ms", "us"].contains(&unit)
 }
 
 /// An option and what may be its value.

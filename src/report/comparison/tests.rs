@@ -148,7 +148,7 @@ fn no_page_is_wider_than_its_columns_and_none_tears_a_number_from_its_unit() {
             for word in [
                 "993",
                 "2000/s",
-                "41.7 min",
+                "41m 40s",
                 "2 invalid lines",
                 "Ctrl-C",
                 "THEORY",

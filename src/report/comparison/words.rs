@@ -8,7 +8,7 @@ use crate::limit::{Counts, Kind, Spec};
 use crate::model::{Latency, ModelSpec};
 use crate::report::fold::TIE;
 use crate::report::text::joined;
-use crate::units::{Rate, exact_span, show_span, three_digits};
+use crate::units::{Rate, exact_span, show_span};
 
 /// Two digits that matter, without zeros behind the point: `400`, `10`, `0.5`.
 pub(in crate::report) fn short(number: f64) -> String {
@@ -33,33 +33,13 @@ pub(in crate::report) fn short(number: f64) -> String {
 
 /// `50 ms`, `2 s`.
 pub(in crate::report) fn plain_span(span: Duration) -> String {
-    let text = if span < Duration::from_secs(120) {
-        show_span(span)
-    } else {
-        brief(span)
-    };
+    let text = show_span(span);
     match text.split_once(' ') {
         Some((number, unit)) if number.contains('.') => {
             let number = number.trim_end_matches('0').trim_end_matches('.');
             format!("{number} {unit}")
         }
         Some(_) | None => text,
-    }
-}
-
-/// Three digits and one unit, whatever the span: `2.45 s`, `16.7 min`, `41.6 d`.
-fn brief(span: Duration) -> String {
-    const UNITS: [(f64, &str); 4] = [
-        (365.25 * 86_400.0, "y"),
-        (86_400.0, "d"),
-        (3_600.0, "h"),
-        (60.0, "min"),
-    ];
-    let seconds = span.as_secs_f64();
-    let unit = UNITS.iter().find(|(unit, _)| seconds >= 2.0 * unit);
-    match unit {
-        Some((unit, word)) => format!("{} {word}", three_digits(seconds / unit)),
-        None => show_span(span),
     }
 }
 
@@ -159,7 +139,7 @@ pub(super) const OTHER: usize = 5;
 
 /// Those of one discipline; `none` where there is none.
 pub(in crate::report) fn figures(seen: &Figures, none: &str) -> [String; FIGURES.len()] {
-    let span = |span: Option<Duration>| span.map_or(none.to_owned(), brief);
+    let span = |span: Option<Duration>| span.map_or(none.to_owned(), show_span);
     [
         seen.most_in_short.to_string(),
         seen.most_in_long.to_string(),
@@ -272,21 +252,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_brief_span_has_three_digits_and_one_unit() {
-        for (seconds, shown) in [
-            (0.05, "50.0 ms"),
-            (2.45, "2.45 s"),
-            (99.9, "99.9 s"),
-            (119.0, "119 s"),
-            (1_000.0, "16.7 min"),
-            (100_000.0, "27.8 h"),
-            (3_600_000.0, "41.7 d"),
-            (2.6e9, "82.4 y"),
-            (1.8e10, "570 y"),
-        ] {
-            assert_eq!(brief(Duration::from_secs_f64(seconds)), shown);
-        }
-        assert_eq!(plain_span(Duration::from_secs(7_200)), "2 h");
+    fn a_plain_span_has_no_zeros_that_say_nothing() {
+        assert_eq!(plain_span(Duration::from_secs(7_200)), "2h");
         assert_eq!(plain_span(Duration::from_millis(1_500)), "1.5 s");
     }
 
