@@ -110,11 +110,7 @@ impl Page {
 
     /// One line, calm, and cut at the last column; its first `heading` bytes are its heading, which is ours.
     fn printed(&mut self, heading: usize, line: &str, tone: Tone) {
-        let columns = self.columns();
-        let mut shown = untied(&calm(line));
-        if width(&shown) > columns {
-            shown = beginning(&shown, columns - 1).to_owned() + self.look.glyphs.cut();
-        }
+        let shown = self.cut(&untied(&calm(line)), self.columns());
         let (heading, rest) = shown.split_at(heading);
         let _ = match (self.look.paint, tone) {
             (Paint::Plain, _) => writeln!(self.text, "{shown}"),
@@ -124,6 +120,14 @@ impl Page {
                 writeln!(self.text, "\x1b[1m{heading}\x1b[0m\x1b[31m{rest}\x1b[0m")
             }
         };
+    }
+
+    /// Of a text what so many columns hold, with a sign if that is not all.
+    pub(super) fn cut(&self, text: &str, columns: usize) -> String {
+        if width(text) <= columns {
+            return text.to_owned();
+        }
+        beginning(text, columns - 1).to_owned() + self.look.glyphs.cut()
     }
 
     /// One line, cut at the last column.

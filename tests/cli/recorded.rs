@@ -306,7 +306,7 @@ fn two_runs_are_set_beside_each_other_with_what_has_changed() {
         "RUN         now: the request limit chose this rate: --qps 20 was used up",
         "AGAINST     then: the request limit chose this rate: --qps 40 was used up",
         "LIMITS      not the same: 9 slots, --qps 20; against 9 slots, --qps 40",
-        "THROUGHPUT  observed                20.0/s      39.9/s     -19.9/s     0.50\n",
+        "THROUGHPUT  observed                20.0/s      39.9/s     -19.9/s     0.50 *\n",
         "sends reached           20.0/s      40.0/s     -20.0/s     0.50",
         "status 429                  70          70           0     1.00",
         "HELD BACK   --qps 20                 100 %         0 %      +100 %        —",
@@ -367,7 +367,7 @@ fn runs_of_few_jobs_are_not_said_to_differ() {
         &[
             "LIMITS      both: 1 slot\n",
             "-7.00 ms     0.67 ?",
-            "~ may be chance, ? too few to tell;",
+            "~ may be chance, ? too few to tell, * more than chance if jobs are independent;",
         ],
     );
     let same = told(&against(&now, &now, &["--report", "json"]));

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use super::{Against, Figure};
 use crate::metrics::Owner;
 use crate::metrics::noise::Noise;
-use crate::report::fold::beginning;
 use crate::report::page::{Look, Page, Tone};
 use crate::report::proof::verdict;
 use crate::report::{Report, said};
@@ -119,7 +118,6 @@ impl Columns {
             figure,
             ..
         } = self;
-        let label = beginning(label, width - 1);
         let mut row = format!("{group:<indent$}{label:<width$}{run:>figure$}{against:>figure$}");
         if self.change {
             let _ = write!(row, "{change:>figure$}");
@@ -151,11 +149,11 @@ impl Page {
         );
         let ratio = figure.ratio();
         let ratio = ratio.map_or_else(|| dash.to_owned(), |ratio| format!("{ratio:.2}"));
-        let differs = figure.run != figure.against;
-        let mark = match figure.noise.filter(|_| differs) {
+        let mark = match figure.noise {
             Some(Noise::Within) => "~",
             Some(Noise::TooFew) => "?",
-            Some(Noise::Beyond) | None => "",
+            Some(Noise::Beyond) => "*",
+            None => "",
         };
         let above = columns.group < GROUP[0];
         if above && !heading.is_empty() {
@@ -165,7 +163,7 @@ impl Page {
         let (run, against) = (shown(figure.run), shown(figure.against));
         self.line(&columns.row(
             group,
-            &figure.label,
+            &self.cut(&figure.label, columns.label - 1),
             [&run, &against, &change, &ratio],
             mark,
         ));
@@ -194,8 +192,8 @@ impl Page {
     }
 
     fn legend(&mut self) {
-        let text = "~ may be chance, ? too few to tell; no mark on a percentile, rate or share: more than \
-                    chance, if jobs are independent";
+        let text = "~ may be chance, ? too few to tell, * more than chance if jobs are independent; no mark: \
+                    whether it is chance is not judged";
         self.section("CHANCE", text, Tone::Calm);
     }
 }
@@ -270,6 +268,34 @@ mod tests {
             let page = turned(both).text(Look::default());
             assert!(page.contains("\nAGAINST "), "against {name}:\n{page}");
         }
+    }
+
+    #[test]
+    fn a_mark_says_what_json_says_also_of_two_equal_runs() {
+        let both = Against {
+            run: samples::held_by_qps(),
+            against: samples::held_by_qps(),
+        };
+        let page = both.text(Look::default());
+        let rows = page.lines().filter(|line| line.ends_with(['~', '?', '*']));
+        let marks: Vec<_> = rows.filter_map(|row| row.chars().last()).collect();
+        let told = both.json();
+        let chances = told["change"].as_array().unwrap().iter();
+        let chances: Vec<_> = chances
+            .filter_map(|change| match change["chance"].as_str()? {
+                "within" => Some('~'),
+                "too_few" => Some('?'),
+                _ => Some('*'),
+            })
+            .collect();
+        assert_eq!(marks, chances, "{page}");
+        assert!(marks.contains(&'~') && !marks.contains(&'*'), "{page}");
+    }
+
+    #[test]
+    fn a_name_that_has_no_room_is_seen_to_be_cut() {
+        let narrow = page(samples::held_by_qps(), samples::held_by_qps(), 40);
+        assert!(narrow.contains("  theory of sl…"), "{narrow}");
     }
 
     #[test]
