@@ -662,7 +662,7 @@ mod tests {
                 per_host: None,
                 limits: Vec::new(),
             };
-            let theory = Theory::of(&setup, &summary.stretch);
+            let theory = Theory::of(&setup, &summary);
             let Diagnosis {
                 verdict, advice, ..
             } = Diagnosis::of(&summary, &setup, &theory);

@@ -143,7 +143,7 @@ impl Verified {
             page.hung("  granted   ", page.indent(), &granted);
             self.ends(page, most);
         }
-        page.hung("  sent      ", page.indent(), &self.sent(proved));
+        page.hung("  sent      ", page.indent(), &Self::sent(proved));
         self.ends(page, &proved.most);
     }
 
@@ -179,7 +179,7 @@ impl Verified {
     }
 
     /// The most that was sent, and what a server can have seen of it.
-    fn sent(&self, proved: &Proved) -> String {
+    fn sent(proved: &Proved) -> String {
         let (most, unit) = (&proved.most, unit(proved.limit.counts));
         let span = exact(proved.span);
         let mut text = match proved.limit.leaves {

@@ -307,9 +307,7 @@ fn lasting(span: Duration) -> String {
     if span >= Duration::from_nanos(u64::MAX) {
         return "over 584 years".to_owned();
     }
-    let whole = show_span(span);
-    let units: Vec<&str> = whole.split(' ').take(2).collect();
-    units.join(" ")
+    show_span(span)
 }
 
 /// A rate per second, or per a longer time if it is low.
