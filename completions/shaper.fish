@@ -81,6 +81,9 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l base-url -d 'What 
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l connect-timeout -d 'The longest that connecting may take: within it nothing was sent, so every job may try again' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l read-timeout -d 'The longest gap between bytes of an answer' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l usage -d 'Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l transport -d 'What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and reqwest where a proxy of the environment stands before the server' -r -f -a "auto\t''
+direct\t''
+reqwest\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-body -d 'The longest body that is taken' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l mock -d 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l format -d 'jsonl or urls; default: by content' -r -f -a "jsonl\t''
@@ -150,6 +153,9 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -l jobs -d 'How m
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l api -d 'How it behaves, as for --mock; what is left out is latency=50ms and a limit that accepts --qps in any window of its period' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l latency -d 'Latencies of the first table; the first is that of the second, unless --api has one' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l seed -d 'Seed of latencies, failures and rests' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l transport -d 'What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and reqwest where a proxy of the environment stands before the server' -r -f -a "auto\t''
+direct\t''
+reqwest\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s H -l header -d 'A header for every job; a job\'s own wins' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s X -l method -d 'The method of jobs that name none' -r -f

@@ -34,6 +34,7 @@ mod cli {
     mod stops;
     mod system;
     mod terminal;
+    mod transport;
     mod units;
     mod usage;
     mod verify;

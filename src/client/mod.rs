@@ -12,6 +12,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use hyper_util::client::proxy::matcher::Matcher;
@@ -71,12 +72,12 @@ impl Default for ClientSpec {
 /// What carries requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Transport {
-    /// Direct, and the library to an origin that a proxy of the environment stands before.
+    /// Direct, and the library to an origin that a proxy of the environment or of the system stands before.
+    #[default]
     Auto,
     /// Our own HTTP/1.1, past every proxy.
     Direct,
     /// The HTTP library.
-    #[default]
     Reqwest,
 }
 
@@ -146,6 +147,33 @@ pub struct Client {
     tls: Tls,
     direct: Arc<Direct>,
     library: Setup,
+    carried: Carried,
+}
+
+/// What has carried requests; all copies tell the same.
+#[derive(Debug, Clone, Default)]
+pub struct Carried(Arc<[AtomicBool; 2]>);
+
+impl Carried {
+    /// Its name; `None` before the first request.
+    pub fn word(&self) -> Option<&'static str> {
+        let [direct, library] = &*self.0;
+        match (direct.load(Relaxed), library.load(Relaxed)) {
+            (true, true) => Some("direct and reqwest"),
+            (true, false) => Some("direct"),
+            (false, true) => Some("reqwest"),
+            (false, false) => None,
+        }
+    }
+
+    fn note(&self, carrier: &Carrier) {
+        let [direct, library] = &*self.0;
+        let carries = match carrier {
+            Carrier::Direct(_) => direct,
+            Carrier::Library(_) => library,
+        };
+        carries.store(true, Relaxed);
+    }
 }
 
 /// What carries the requests of an origin.
@@ -198,8 +226,14 @@ impl Client {
             tls,
             direct: Arc::default(),
             library,
+            carried: Carried::default(),
             spec: Arc::new(spec),
         })
+    }
+
+    /// What has carried requests until it is asked.
+    pub fn carried(&self) -> Carried {
+        self.carried.clone()
     }
 
     /// Sends a job. Tells [`Event::Sent`] when the first bytes are written (by the library: when the request is
@@ -241,10 +275,16 @@ impl Client {
 
     /// What is to carry the requests of an origin that has a job.
     fn carrier(&self, job: &Job) -> Result<Carrier, Refused> {
+        let carrier = self.choose(job)?;
+        self.carried.note(&carrier);
+        Ok(carrier)
+    }
+
+    fn choose(&self, job: &Job) -> Result<Carrier, Refused> {
         let url = self.spec.via.url(job);
         let name = host(&url);
         let direct = match self.spec.transport {
-            Transport::Auto => self.spec.via != Via::Direct || !self.is_proxied(&url),
+            Transport::Auto => self.spec.via != Via::Direct || !stands_before(&self.proxies, &url),
             Transport::Direct => true,
             Transport::Reqwest => false,
         };
@@ -254,12 +294,22 @@ impl Client {
         }
         Library::new(&url, name, &self.library, &self.tls).map(Carrier::Library)
     }
+}
 
-    /// Whether a proxy of the environment or of the system stands before it, as the library sees it.
-    fn is_proxied(&self, url: &Url) -> bool {
-        let origin = url.origin().ascii_serialization().parse();
-        origin.is_ok_and(|origin| self.proxies.intercept(&origin).is_some())
-    }
+/// Whether a proxy of the environment or of the system stands before servers.
+pub fn is_proxied() -> bool {
+    let proxies = Matcher::from_system();
+    // Names that no server has (RFC 6761 §6.4), so hardly any rule makes an exception of them.
+    let some = ["http://shaper.invalid", "https://shaper.invalid"];
+    some.into_iter()
+        .filter_map(|url| url.parse().ok())
+        .any(|url| stands_before(&proxies, &url))
+}
+
+/// Whether one stands before this server, as the library sees it.
+fn stands_before(proxies: &Matcher, url: &Url) -> bool {
+    let origin = url.origin().ascii_serialization().parse();
+    origin.is_ok_and(|origin| proxies.intercept(&origin).is_some())
 }
 
 /// Host and port for messages, without user info.

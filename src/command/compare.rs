@@ -233,7 +233,11 @@ fn live(
     let signals = ears
         .listen(Clock::start(), None)
         .map_err(|why| unheard(&why))?;
-    let seen = runtime.block_on(plan.live(live, signals, &mut say));
+    let transport = &args.real.transport;
+    if let Some(note) = transport.note().filter(|_| live == Live::Servers) {
+        say(&note);
+    }
+    let seen = runtime.block_on(plan.live(live, transport.transport, signals, &mut say));
     runtime.shutdown_background();
     let seen = seen?;
     page(args, &seen)?;

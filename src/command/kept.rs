@@ -7,7 +7,6 @@ use std::path::Path;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::args::RunArgs;
-use super::run::TRANSPORT;
 use crate::clock::Clock;
 use crate::drive::live::SLACK;
 use crate::engine::Event;
@@ -78,7 +77,7 @@ impl Kept {
                 .ok()
                 .map(|it| it.to_string_lossy().into_owned()),
             given: Some(given(args)),
-            transport: Some(TRANSPORT.to_owned()),
+            transport: Some(args.http.transport.transport.to_string()),
             arrivals: Some(args.rules.waiting.arrivals.to_string()),
             refund: Some(args.rules.units.refund.to_string()),
             seed,
@@ -117,6 +116,7 @@ impl Kept {
         let timeline = &report.summary.tally.timeline;
         let before = self.manifest.owners.as_ref();
         let whole = Manifest {
+            transport: report.facts.transport.clone(),
             ended: Ended::of(report, started_us),
             owners: Some(Owners::of(timeline, started_us, before)),
             ..self.manifest.clone()

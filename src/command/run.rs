@@ -85,6 +85,11 @@ pub(super) fn run(
     {
         say(&warning);
     }
+    if let Some(note) = args.http.transport.note().filter(|_| mock.is_none())
+        && !args.output.quiet
+    {
+        say(&note);
+    }
     let setup = rules.setup();
     let (endpoint, asks) = endpoint(args, &clock, &setup)?;
     if !args.output.quiet {
@@ -103,25 +108,17 @@ pub(super) fn run(
         rules.seam = onward.seam;
         input.resume = Some(onward.resume);
     }
-    let client = ClientSpec {
-        connect_timeout: args.http.connect_timeout.limit(),
-        read_timeout: args.http.read_timeout.as_ref().and_then(Bound::limit),
-        max_body: args.http.max_body,
-        usage: usage(args, &setup.limits),
-        via: mock
-            .as_ref()
-            .map_or(Via::Direct, |mock| Via::Mock(mock.address())),
-        kept: connections_kept(&rules, room),
-        ..ClientSpec::default()
-    };
+    let kept_open = connections_kept(&rules, room);
+    let client = client(args, &setup, mock.as_ref(), kept_open)?;
     let outside = Outside { ears, asks };
+    let carried = client.carried();
     let (summary, end) = go(args, clock, rules, input, &mut kept, client, outside)?;
     drop(endpoint);
     let facts = Facts {
         started: Some(clock.epoch()),
         inputs: names,
         seed: Some(seed),
-        transport: Some(TRANSPORT.to_owned()),
+        transport: carried.word().map(ToOwned::to_owned),
         arrivals: args.rules.waiting.arrivals,
         refund: args.rules.units.refund,
         end: Standing::Over(end.clone()),
@@ -148,9 +145,6 @@ fn close(args: &RunArgs, kept: Kept, told: &Report, end: &End) -> Result<Exit, P
     show::true_conditions(told);
     reported.and(written).map(|()| exit(told, end))
 }
-
-/// What carries the requests.
-pub(super) const TRANSPORT: &str = "reqwest";
 
 /// The runtime in which a run is one thread.
 pub(super) fn one_thread() -> Result<Runtime, Problem> {
@@ -293,14 +287,13 @@ fn go(
     rules: Rules,
     input: Input,
     kept: &mut Kept,
-    client: ClientSpec,
+    client: Client,
     outside: Outside,
 ) -> Result<(Summary, End), Problem> {
     let runtime = one_thread()?;
     let inside = runtime.enter();
     let (tell, events) = mpsc::unbounded_channel();
     let setup = rules.setup();
-    let client = Client::new(client)?;
     let live = Live {
         clock,
         client,
@@ -327,6 +320,25 @@ fn go(
     // The look-up of a name can take longer than its try, and nobody waits for it any more.
     runtime.shutdown_background();
     ended
+}
+
+/// What sends the requests, and keeps so many connections open beside those of all slots.
+fn client(
+    args: &RunArgs,
+    setup: &Setup,
+    mock: Option<&Mock>,
+    kept: usize,
+) -> Result<Client, Problem> {
+    Client::new(ClientSpec {
+        transport: args.http.transport.transport,
+        connect_timeout: args.http.connect_timeout.limit(),
+        read_timeout: args.http.read_timeout.as_ref().and_then(Bound::limit),
+        max_body: args.http.max_body,
+        usage: usage(args, &setup.limits),
+        via: mock.map_or(Via::Direct, |mock| Via::Mock(mock.address())),
+        kept,
+        ..ClientSpec::default()
+    })
 }
 
 /// Where answers say what they used, where a limit counts that.

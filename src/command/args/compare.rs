@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::super::values::{Burst, burst, count, few, seed, window};
-use super::{InputArgs, JobArgs, ShowArgs};
+use super::{InputArgs, JobArgs, ShowArgs, TransportArgs};
 use crate::drive::disciplines::DISCIPLINES;
 use crate::limit::Spec;
 use crate::model::{Latency, ModelSpec};
@@ -112,6 +112,9 @@ pub(in crate::command) struct LiveArgs {
     /// Send what --live announces
     #[arg(long, requires = "live")]
     pub(in crate::command) yes: bool,
+    /// What carries the requests.
+    #[command(flatten, next_help_heading = "For real")]
+    pub(in crate::command) transport: TransportArgs,
 }
 
 /// The disciplines, and what the options leave unsaid.

@@ -18,7 +18,7 @@ pub(super) use conditions::{FailIfArgs, StopIfArgs};
 pub(super) use mock::MockArgs;
 pub(super) use plan::{ApiArgs, PlanArgs};
 pub(super) use report::ReportArgs;
-pub(super) use run::{InputArgs, JobArgs, LimitArgs, OutputArgs, RuleArgs, RunArgs};
+pub(super) use run::{InputArgs, JobArgs, LimitArgs, OutputArgs, RuleArgs, RunArgs, TransportArgs};
 pub(super) use show::ShowArgs;
 pub(super) use verify::VerifyArgs;
 

@@ -15,6 +15,7 @@ use super::super::values::{
     wait_or_none, window,
 };
 use super::{FailIfArgs, ShowArgs, StopIfArgs};
+use crate::client::{self, Transport};
 use crate::engine::{Arrivals, Order, Oversize, Refund};
 use crate::error::Problem;
 use crate::estimate::Estimator;
@@ -223,12 +224,35 @@ pub(in crate::command) struct HttpArgs {
     /// Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves
     #[arg(long, value_name = "POINTER", help_heading = UNITS)]
     pub(in crate::command) usage: Option<UsageAt>,
+    /// What carries the requests.
+    #[command(flatten)]
+    pub(in crate::command) transport: TransportArgs,
     /// The longest body that is taken
     #[arg(long, value_name = "BYTES|none", default_value = "64MiB", allow_hyphen_values = true, value_parser = bytes_or_none)]
     pub(in crate::command) max_body: u64,
     /// Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …
     #[arg(long, value_name = "SPEC", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(in crate::command) mock: Option<ModelSpec>,
+}
+
+/// What carries the requests.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "HTTP")]
+pub(in crate::command) struct TransportArgs {
+    /// What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and
+    /// reqwest where a proxy of the environment stands before the server
+    #[arg(long, value_name = "WHICH", default_value = "auto", value_parser = one_of::<Transport>(["auto", "direct", "reqwest"]), hide_possible_values = true)]
+    pub(in crate::command) transport: Transport,
+}
+
+impl TransportArgs {
+    /// What is said where that passes a proxy by.
+    pub(in crate::command) fn note(&self) -> Option<String> {
+        let passes = self.transport == Transport::Direct && client::is_proxied();
+        passes.then(|| {
+            "note: the environment names a proxy, and --transport direct goes past it".to_owned()
+        })
+    }
 }
 
 /// What the command line adds to jobs that do not say it themselves.

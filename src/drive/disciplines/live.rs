@@ -9,7 +9,7 @@ use super::Plan;
 use super::conduct::{Conduct, Course};
 use super::table::Discipline;
 use super::trial::{Asked, Trial};
-use crate::client::{Client, ClientSpec, Ends, Room, Via};
+use crate::client::{Client, ClientSpec, Ends, Room, Transport, Via};
 use crate::clock::{Alarm, Clock};
 use crate::drive::cores::on_all_cores;
 use crate::drive::live::SLACK;
@@ -83,6 +83,7 @@ impl Plan {
     pub async fn live(
         &self,
         live: Live,
+        transport: Transport,
         mut signals: UnboundedReceiver<Heard>,
         told: Told<'_>,
     ) -> Result<Comparison, Problem> {
@@ -99,7 +100,7 @@ impl Plan {
                 Some(why) => Seen::NotRun(why.to_owned()),
                 None if cut.is_some() => Seen::NotRun("not begun".to_owned()),
                 None => {
-                    let run = Run::new(self, live, row)?;
+                    let run = Run::new(self, live, transport, row)?;
                     let (figures, ended) = run.go(&mut signals, told).await;
                     told(&format!("{number}/{count} {name}: {}", line(&figures)));
                     cut = ended;
@@ -200,7 +201,12 @@ enum Woken {
 }
 
 impl<'a> Run<'a> {
-    fn new(plan: &'a Plan, live: Live, row: &Discipline) -> Result<Self, Problem> {
+    fn new(
+        plan: &'a Plan,
+        live: Live,
+        transport: Transport,
+        row: &Discipline,
+    ) -> Result<Self, Problem> {
         let numbers = &plan.numbers;
         let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let (mock, ends, asked) = match live {
@@ -225,6 +231,7 @@ impl<'a> Run<'a> {
         };
         let counted = limits.iter().any(|limit| limit.counts.is_units());
         let client = Client::new(ClientSpec {
+            transport,
             via: mock
                 .as_ref()
                 .map_or(Via::Direct, |mock| Via::Mock(mock.address())),

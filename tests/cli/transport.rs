@@ -1,0 +1,205 @@
+//! What carries the requests: chosen by rule, and told.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use serde_json::Value;
+
+use crate::support::program::{OUT, Output, Shaper};
+use crate::support::server::{Server, Step};
+use crate::support::{CLOSED, message};
+
+/// The words of `--transport` that fix it.
+const FIXED: [&str; 2] = ["direct", "reqwest"];
+
+fn run(list: String) -> Shaper {
+    Shaper::run()
+        .args(["-", "-c", "1"])
+        .stdin(list)
+        .with_results()
+        .reporting()
+}
+
+fn carried(done: &Output) -> String {
+    let told = done.report()["transport"].clone();
+    let beside: Value =
+        serde_json::from_slice(&done.bytes(&format!("{OUT}.run"))).expect("it is JSON");
+    assert_eq!(told, beside["transport"], "{done}");
+    told.as_str().unwrap_or("nothing").to_owned()
+}
+
+#[test]
+fn without_a_proxy_requests_go_directly_and_connecting_is_told() {
+    let server = Server::start([Step::ok()]);
+    let done = run(server.list(2)).output();
+    done.exits(0);
+    assert_eq!(carried(&done), "direct");
+    let results = done.results();
+    let connect = |nth: usize| results[nth]["connect_ms"].as_f64();
+    assert!(connect(0) > Some(0.0), "{done}");
+    assert_eq!(connect(1), None, "the connection was open: {done}");
+    let waited = results[0]["wait_ms"]["connect"].as_f64();
+    assert!(waited >= connect(0), "{done}");
+}
+
+#[test]
+fn what_is_asked_for_carries_them() {
+    let server = Server::start([Step::ok()]);
+    for transport in FIXED {
+        let done = run(server.list(2))
+            .args(["--transport", transport])
+            .output();
+        done.exits(0);
+        assert_eq!(carried(&done), transport);
+    }
+    let done = run(server.list(1)).args(["--transport", "curl"]).output();
+    done.exits(2).says("--transport").says("reqwest");
+}
+
+#[test]
+fn a_run_that_sends_nothing_is_carried_by_nothing() {
+    let done = run("nonsense\n".to_owned()).output();
+    done.exits(1);
+    assert_eq!(carried(&done), "nothing");
+}
+
+#[test]
+fn where_a_proxy_stands_before_a_server_it_is_asked_unless_it_is_to_be_passed() {
+    let (server, proxy) = (Server::start([Step::ok()]), Server::start([Step::ok()]));
+    let through = |shaper: Shaper| shaper.env("http_proxy", &proxy.url(""));
+    let list = format!("http://h.test/0\n{}", server.url("/1"));
+    let done = through(run(list.clone()))
+        .env("NO_PROXY", "127.0.0.1")
+        .output();
+    done.exits(0);
+    assert_eq!(carried(&done), "direct and reqwest");
+    assert_eq!(proxy.targets(), ["http://h.test/0"], "{done}");
+    assert_eq!(server.targets(), ["/1"], "{done}");
+
+    let done = through(run(server.list(1))).output();
+    assert_eq!(carried(&done), "reqwest");
+    assert_eq!(proxy.requests().len(), 2, "{done}");
+    done.never_says("goes past it");
+
+    let direct = ["--transport", "direct"];
+    let done = through(run(server.list(1))).args(direct).output();
+    assert_eq!(carried(&done), "direct");
+    done.says("note: the environment names a proxy");
+    assert_eq!(
+        (proxy.requests().len(), server.requests().len()),
+        (2, 2),
+        "{done}"
+    );
+
+    let done = through(run(server.list(1)))
+        .args(["--mock=latency=1ms"])
+        .output();
+    assert_eq!(carried(&done), "direct", "the mock is in this process");
+}
+
+#[test]
+fn a_secure_connection_to_a_server_that_the_system_trusts_is_used_again() {
+    let address = secure_server();
+    for transport in FIXED {
+        let list = format!(
+            "https://localhost:{0}/a\nhttps://127.0.0.1:{0}/b\n",
+            address.port()
+        );
+        let done = run(list.repeat(2))
+            .env("SSL_CERT_FILE", &fixture("ca.pem"))
+            .args(["--transport", transport])
+            .output();
+        done.exits(0);
+        let results = done.results();
+        let bodies: Vec<_> = results.iter().map(|line| line["body"].clone()).collect();
+        assert_eq!(
+            bodies,
+            ["0 /a", "0 /b", "1 /a", "1 /b"],
+            "{transport}: {done}"
+        );
+    }
+}
+
+#[test]
+fn a_certificate_that_nobody_trusts_is_told_in_the_same_words() {
+    let address = secure_server();
+    let told = FIXED.map(|transport| {
+        let done = run(format!("https://localhost:{}/\n", address.port()))
+            .env("SSL_CERT_FILE", &fixture("server.pem"))
+            .args(["--transport", transport, "--max-attempts", "1"])
+            .output();
+        done.exits(1);
+        let results = done.results();
+        assert_eq!(results[0]["error"]["kind"], "tls", "{done}");
+        message(&results[0]).to_owned()
+    });
+    assert!(told[0].contains("unknown issuer"), "{told:?}");
+    assert_eq!(told[0], told[1]);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told_in_the_same_words() {
+    let told = FIXED.map(|transport| {
+        let done = run(format!("http://{CLOSED}/\n"))
+            .args(["--transport", transport, "--max-attempts", "1"])
+            .output();
+        done.exits(1);
+        message(&done.results()[0]).to_owned()
+    });
+    assert!(told[0].contains(CLOSED), "{told:?}");
+    assert_eq!(told[0], told[1]);
+}
+
+fn fixture(name: &str) -> String {
+    format!("{}/fixtures/tls/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Answers each request with how many came before it on its connection, and its target; until the test ends.
+fn secure_server() -> SocketAddr {
+    let certificate = CertificateDer::from_pem_file(fixture("server.pem")).expect("it is PEM");
+    let key = PrivateKeyDer::from_pem_file(fixture("server.key")).expect("it is PEM");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring has them")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .expect("the key is that of the certificate");
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it is bound");
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let session = ServerConnection::new(Arc::clone(&config)).expect("it is sound");
+            let stream = StreamOwned::new(session, stream.expect("it is taken"));
+            thread::spawn(move || answer(stream));
+        }
+    });
+    address
+}
+
+fn answer(mut stream: impl Read + Write) -> io::Result<()> {
+    for nth in 0.. {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte)?;
+            head.push(byte[0]);
+        }
+        let head = String::from_utf8_lossy(&head);
+        let target = head.split(' ').nth(1).unwrap_or_default();
+        let body = format!("{nth} {target}");
+        let length = body.len();
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}"
+        )?;
+        stream.flush()?;
+    }
+    Ok(())
+}
