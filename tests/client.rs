@@ -29,6 +29,9 @@ const TRANSPORTS: [Transport; 2] = [Transport::Direct, Transport::Reqwest];
 enum Then {
     Close,
     Stay,
+    /// With the next request, without an answer.
+    CloseWhenAsked,
+    ResetWhenAsked,
 }
 
 /// A server that takes one connection and answers each request on it with the next of `answers`;
@@ -45,7 +48,7 @@ fn serve(answers: &'static [&'static str], then: Then) -> (SocketAddr, mpsc::Rec
         }
         match then {
             Then::Close => drop(stream),
-            Then::Stay => {
+            Then::Stay | Then::CloseWhenAsked | Then::ResetWhenAsked => {
                 let _ = stream.read(&mut [0]);
             }
         }
@@ -243,7 +246,6 @@ async fn a_success_says_what_was_used_and_nothing_else_does() {
 #[tokio::test]
 async fn a_connection_is_used_again() {
     for transport in TRANSPORTS {
-        const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
         let (address, requests) = serve(&[OK, OK, OK], Then::Stay);
         let client = client(transport, address);
         for _ in 0..3 {
@@ -595,5 +597,347 @@ async fn a_server_without_tls_is_told_in_clear_words() {
             failure.message.contains("InvalidContentType"),
             "{failure:?}"
         );
+    }
+}
+
+/// A server that gives each connection the next of `scripts`: an answer for each request on it, and then what
+/// becomes of it. The requests that it read come out of the channel, with the number of their connection.
+fn play(scripts: &'static [(&'static [&'static str], Then)]) -> (SocketAddr, Requests) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (tell, requests) = mpsc::channel();
+    thread::spawn(move || {
+        let mut stay = Vec::new();
+        for (number, (answers, then)) in scripts.iter().enumerate() {
+            let (mut stream, _) = listener.accept().unwrap();
+            for answer in *answers {
+                tell.send((number, read_request(&mut stream))).unwrap();
+                stream.write_all(answer.as_bytes()).unwrap();
+            }
+            match then {
+                Then::Close => drop(stream),
+                Then::Stay => stay.push(stream),
+                Then::CloseWhenAsked => drop(read_request(&mut stream)),
+                Then::ResetWhenAsked => {
+                    read_request(&mut stream);
+                    let at_once = Some(Duration::ZERO);
+                    rustix::net::sockopt::set_socket_linger(&stream, at_once).unwrap();
+                }
+            }
+        }
+        // Until the test ends.
+        while tell.send((usize::MAX, Vec::new())).is_ok() {
+            thread::sleep(Duration::from_millis(10));
+        }
+    });
+    (address, requests)
+}
+
+type Requests = mpsc::Receiver<(usize, Vec<u8>)>;
+
+const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
+
+/// Until what was sent over loopback has been heard of by this runtime.
+async fn a_moment() {
+    let clock = Clock::start();
+    clock
+        .sleep_until(Tick::ZERO.after(Duration::from_millis(50)))
+        .await;
+}
+
+#[tokio::test]
+async fn a_connection_that_was_closed_while_it_was_idle_is_not_used_again() {
+    for transport in TRANSPORTS {
+        let (address, requests) = play(&[(&[OK], Then::Close), (&[OK], Then::Stay)]);
+        let client = client(transport, address);
+        for number in 0..2 {
+            let job = job(Method::POST, "http://h.test/");
+            assert_eq!(send(&client, &job, LONG).await.body(), "hi");
+            assert_eq!(requests.recv().unwrap().0, number);
+            a_moment().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_connection_on_which_something_came_that_nobody_asked_for_is_not_used_again() {
+    const TIMEOUT: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi\
+        HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n";
+    for transport in TRANSPORTS {
+        let (address, requests) = play(&[(&[TIMEOUT], Then::Stay), (&[OK], Then::Stay)]);
+        let client = client(transport, address);
+        for number in 0..2 {
+            let told = send(&client, &job(Method::GET, "http://h.test/"), LONG).await;
+            assert_eq!(told.end.unwrap().head.status, 200);
+            assert_eq!(requests.recv().unwrap().0, number);
+            a_moment().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_was_written_on_a_connection_that_dies_is_not_sent_again() {
+    for transport in TRANSPORTS {
+        for (then, how) in [
+            (Then::CloseWhenAsked, "the reused connection was closed"),
+            (Then::ResetWhenAsked, "the reused connection broke"),
+        ] {
+            for method in [Method::GET, Method::POST] {
+                let (address, requests) = match then {
+                    Then::CloseWhenAsked => play(&[(&[OK], Then::CloseWhenAsked)]),
+                    _ => play(&[(&[OK], Then::ResetWhenAsked)]),
+                };
+                let client = client(transport, address);
+                let job = job(method, "http://h.test/");
+                assert_eq!(send(&client, &job, LONG).await.body(), "hi");
+                let told = send(&client, &job, LONG).await;
+                assert!(told.sent.is_some());
+                let failure = told.failure();
+                assert_eq!(failure.kind, FailureKind::Reset);
+                assert_eq!(failure.reached, Reached::Sent);
+                if transport == Transport::Direct {
+                    assert!(failure.message.contains(how), "{failure:?}");
+                }
+                drop(requests);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_to_be_closed_is_not_used_again() {
+    const CLOSES: &str = "HTTP/1.1 200 OK\r\nconnection: x, Close\r\ncontent-length: 2\r\n\r\nhi";
+    const OLD: &str = "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nhi";
+    const OLD_STAYS: &str =
+        "HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\nhi";
+    for transport in TRANSPORTS {
+        let (address, requests) = play(&[
+            (&[CLOSES], Then::Stay),
+            (&[OLD], Then::Stay),
+            (&[OLD_STAYS, OK, OK], Then::Stay),
+            (&[OK], Then::Stay),
+        ]);
+        let client = client(transport, address);
+        let mut job = job(Method::GET, "http://h.test/");
+        for number in [0, 1, 2, 2] {
+            assert_eq!(send(&client, &job, LONG).await.body(), "hi");
+            assert_eq!(requests.recv().unwrap().0, number, "{transport}");
+        }
+        let close = HeaderValue::from_static("close");
+        job.headers.0.push((http::header::CONNECTION, close));
+        for number in [2, 3] {
+            assert_eq!(send(&client, &job, LONG).await.body(), "hi");
+            assert_eq!(requests.recv().unwrap().0, number, "{transport}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn answers_without_a_body_leave_the_connection_open_whatever_length_they_name() {
+    const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n";
+    const EMPTY: &str = "HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\n";
+    const KNOWN: &str = "HTTP/1.1 304 Not Modified\r\ntransfer-encoding: chunked\r\n\r\n";
+    for transport in TRANSPORTS {
+        let (address, requests) = play(&[(&[HEAD, EMPTY, KNOWN, OK], Then::Stay)]);
+        let client = client(transport, address);
+        for (method, status, body) in [
+            (Method::HEAD, 200, ""),
+            (Method::GET, 204, ""),
+            (Method::GET, 304, ""),
+            (Method::GET, 200, "hi"),
+        ] {
+            let told = send(&client, &job(method, "http://h.test/"), LONG).await;
+            let reply = told.end.unwrap();
+            assert_eq!(reply.head.status, status);
+            assert_eq!(reply.body, body);
+            assert_eq!(requests.recv().unwrap().0, 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn heads_that_only_announce_are_passed_over() {
+    const EARLY: &str = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nx: 1\r\n\r\n\
+        HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
+    for transport in TRANSPORTS {
+        let told = get(transport, &[EARLY], Then::Stay).await;
+        let head = told.head.clone().unwrap();
+        assert_eq!((head.status.as_u16(), head.headers.len()), (200, 1));
+        assert_eq!(told.body(), "hi");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_contradicts_itself_is_none() {
+    const TWO_LENGTHS: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nhi";
+    const NO_LENGTH: &str = "HTTP/1.1 200 OK\r\ncontent-length: +2\r\n\r\nhi";
+    for transport in TRANSPORTS {
+        for answer in [&[TWO_LENGTHS], &[NO_LENGTH]] {
+            let failure = get(transport, answer, Then::Stay).await.failure();
+            assert_eq!(failure.kind, FailureKind::Reset, "{answer:?}");
+            assert_eq!(failure.reached, Reached::Sent);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_body_of_any_length_arrives_whole() {
+    for transport in TRANSPORTS {
+        for length in [1, 4_095, 4_096, 4_097, 5_000_000] {
+            let (address, requests) = serve(&[OK], Then::Stay);
+            let letters = b"abcdefghijklmnopqrstuvw".iter().copied().cycle();
+            let body: Vec<u8> = letters.take(length).collect();
+            let job = Job {
+                body: Some(body.clone().into()),
+                ..job(Method::PUT, "http://h.test/")
+            };
+            let told = send(&client(transport, address), &job, LONG).await;
+            assert_eq!(told.body(), "hi");
+            let request = requests.recv().unwrap();
+            assert!(request.ends_with(&body), "{length}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_answers_before_it_has_read_all_is_heard() {
+    const ENOUGH: &str = "HTTP/1.1 413 Content Too Large\r\ncontent-length: 2\r\n\r\nno";
+    for transport in TRANSPORTS {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (done, wait) = mpsc::channel::<()>();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.read_exact(&mut [0; 1_000]).unwrap();
+            stream.write_all(ENOUGH.as_bytes()).unwrap();
+            // A close here would reset the connection, and that may overtake the answer.
+            let _ = wait.recv();
+        });
+        let job = Job {
+            body: Some(vec![b'x'; 50_000_000].into()),
+            ..job(Method::POST, "http://h.test/")
+        };
+        let told = send(&client(transport, address), &job, LONG).await;
+        assert_eq!(told.end.unwrap().head.status, 413);
+        drop(done);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_does_not_become_secure_in_time_was_never_sent() {
+    for transport in TRANSPORTS {
+        // Its backlog takes connections, and nobody answers on them.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let with = |connect_timeout| {
+            Client::new(ClientSpec {
+                transport,
+                connect_timeout,
+                ..ClientSpec::default()
+            })
+        };
+        let job = job(Method::POST, &format!("https://{address}/"));
+        let short = Duration::from_millis(200);
+        let failure = send(&with(Some(short)).unwrap(), &job, LONG)
+            .await
+            .failure();
+        assert_eq!(failure.kind, FailureKind::Timeout, "{failure:?}");
+        assert_eq!(failure.reached, Reached::NotSent);
+        assert!(failure.message.contains("(phase: connect)"), "{failure:?}");
+
+        let failure = send(&with(None).unwrap(), &job, short).await.failure();
+        assert_eq!(failure.kind, FailureKind::Timeout, "{failure:?}");
+        assert!(
+            failure.message.contains("slower than 200 ms"),
+            "{failure:?}"
+        );
+        // The library does not say that it has no connection yet.
+        let reached = match transport {
+            Transport::Direct => Reached::NotSent,
+            Transport::Auto | Transport::Reqwest => Reached::Sent,
+        };
+        assert_eq!(failure.reached, reached);
+    }
+}
+
+#[tokio::test]
+async fn a_body_in_a_coding_that_the_job_names_goes_out_in_chunks() {
+    for transport in TRANSPORTS {
+        let mut job = Job {
+            body: Some(Bytes::from_static(b"hello")),
+            ..job(Method::POST, "http://h.test/")
+        };
+        let coding = HeaderValue::from_static("gzip");
+        job.headers
+            .0
+            .push((http::header::TRANSFER_ENCODING, coding));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n0\r\n\r\n") {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).unwrap();
+                request.push(byte[0]);
+            }
+            stream.write_all(OK.as_bytes()).unwrap();
+            String::from_utf8(request).unwrap()
+        });
+        assert_eq!(
+            send(&client(transport, address), &job, LONG).await.body(),
+            "hi"
+        );
+        let request = server.join().unwrap();
+        assert!(
+            request.contains("transfer-encoding: gzip, chunked\r\n"),
+            "{request}"
+        );
+        assert!(!request.contains("content-length"), "{request}");
+        assert!(
+            request.ends_with("\r\n\r\n5\r\nhello\r\n0\r\n\r\n"),
+            "{request}"
+        );
+    }
+}
+
+/// The lines of a request, its first one first, the others sorted.
+async fn lines(transport: Transport, job: &Job) -> Vec<String> {
+    let request = seen(transport, job).await;
+    let mut lines: Vec<String> = request.lines().map(ToOwned::to_owned).collect();
+    lines[1..].sort();
+    let host = lines.iter_mut().find(|line| line.starts_with("host: "));
+    "host".clone_into(host.expect("every request has one"));
+    lines
+}
+
+#[tokio::test]
+async fn all_transports_send_the_same_headers() {
+    let own = |name: &'static str, value: &'static str| {
+        let mut job = job(Method::POST, "http://%75:p%3aq%zz@h.test:81/a?b#c");
+        let header = (
+            HeaderName::from_static(name),
+            HeaderValue::from_static(value),
+        );
+        job.headers.0.push(header);
+        job.body = Some(Bytes::from_static(b"{}"));
+        job
+    };
+    for job in [
+        job(Method::GET, "http://h.test/"),
+        job(Method::DELETE, "http://h.test/"),
+        job(Method::OPTIONS, "http://:p@h.test/?"),
+        job(Method::from_bytes(b"PURGE").unwrap(), "http://u@h.test"),
+        own("x-own", ""),
+        own("accept", "text/html"),
+        own("authorization", "Bearer x"),
+        own("host", "other.test"),
+        own("expect", "100-continue"),
+        own("connection", "close, x"),
+        own("te", "trailers"),
+        own("cookie", "a=b; c=d"),
+    ] {
+        let [direct, library] = TRANSPORTS;
+        assert_eq!(lines(direct, &job).await, lines(library, &job).await);
     }
 }

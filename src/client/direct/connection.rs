@@ -1,6 +1,6 @@
 //! A connection to a server, plain or secure. Floor 4: doors.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
@@ -66,13 +66,7 @@ impl Connection {
         request: &mut Request,
     ) -> Poll<io::Result<()>> {
         while !request.is_written() {
-            let written = match &mut self.stream {
-                Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, &request.rest()),
-                Stream::Secure(stream) => {
-                    Pin::new(&mut **stream).poll_write_vectored(cx, &request.rest())
-                }
-            };
-            match ready!(written)? {
+            match ready!(self.stream.poll_write(cx, request.rest()))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 written => request.advance(written),
             }
@@ -107,10 +101,30 @@ impl Connection {
 }
 
 impl Stream {
+    fn poll_write(&mut self, cx: &mut Context<'_>, pieces: [&[u8]; 2]) -> Poll<io::Result<usize>> {
+        match self {
+            Self::Plain(stream) => poll_write(stream, cx, pieces),
+            Self::Secure(stream) => poll_write(&mut **stream, cx, pieces),
+        }
+    }
+
     fn poll_read(&mut self, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Plain(stream) => Pin::new(stream).poll_read(cx, into),
             Self::Secure(stream) => Pin::new(&mut **stream).poll_read(cx, into),
         }
+    }
+}
+
+/// Writes of both what it can; one piece alone costs the system less.
+fn poll_write(
+    stream: &mut (impl AsyncWrite + Unpin),
+    cx: &mut Context<'_>,
+    [first, second]: [&[u8]; 2],
+) -> Poll<io::Result<usize>> {
+    let stream = Pin::new(stream);
+    match (first, second) {
+        (only, []) | ([], only) => stream.poll_write(cx, only),
+        _ => stream.poll_write_vectored(cx, &[IoSlice::new(first), IoSlice::new(second)]),
     }
 }

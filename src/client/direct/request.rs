@@ -1,6 +1,6 @@
 //! A request as it goes out: a head, then a body as it stands in the job. Floor 4: doors.
 
-use std::io::{IoSlice, Write};
+use std::io::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -72,11 +72,11 @@ impl Request {
         }
     }
 
-    /// What is still to be written; all are empty when it is done.
-    pub(super) fn rest(&self) -> [IoSlice<'_>; 2] {
+    /// What is still to be written, in two pieces; both are empty when it is done.
+    pub(super) fn rest(&self) -> [&[u8]; 2] {
         let first = self.first.get(self.written..).unwrap_or_default();
         let second = self.written.saturating_sub(self.first.len());
-        [IoSlice::new(first), IoSlice::new(&self.second[second..])]
+        [first, &self.second[second..]]
     }
 
     /// So many bytes more are written.
