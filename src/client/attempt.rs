@@ -32,11 +32,12 @@ impl Drop for Attempt {
     fn drop(&mut self) {
         if !self.ended {
             let message = format!("{}: the try broke off inside this program", self.host);
-            self.tell_end(Err(Failure {
+            let broke_off = Failure {
                 kind: FailureKind::Reset,
                 reached: Reached::Sent,
                 message,
-            }));
+            };
+            self.tell_end(self.clock.now(), Err(broke_off));
         }
     }
 }
@@ -86,14 +87,14 @@ impl Attempt {
         self.tell(Event::Answered(self.ticket, Box::new(head.clone())));
     }
 
-    /// Tells how it ended, now.
-    pub(super) fn end(mut self, end: Result<Reply, Failure>) {
-        self.tell_end(end);
+    /// Tells how it ended at `at`.
+    pub(super) fn end(mut self, at: Tick, end: Result<Reply, Failure>) {
+        self.tell_end(at, end);
     }
 
-    fn tell_end(&mut self, end: Result<Reply, Failure>) {
+    fn tell_end(&mut self, at: Tick, end: Result<Reply, Failure>) {
         self.ended = true;
-        self.tell(Event::Ended(self.ticket, self.clock.now(), Box::new(end)));
+        self.tell(Event::Ended(self.ticket, at, Box::new(end)));
     }
 
     /// An engine that is gone has no use for the rest.

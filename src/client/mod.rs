@@ -253,12 +253,13 @@ impl Client {
             Attempt::new(ticket, host, spec, grant, clock, tell)
         };
         let origin = self.only.as_ref().unwrap_or(&job.origin);
-        match self.pool.enter(origin, || self.carrier(job)) {
+        let now = clock.now();
+        match self.pool.enter(origin, now, || self.carrier(job)) {
             Ok((carrier, lease)) => {
                 let (attempt, after) = (attempt(carrier.name()), lease.after());
                 match carrier {
                     Carrier::Direct(server) => {
-                        self.direct.start(attempt, server, job, after, lease);
+                        self.direct.start(attempt, server, job, after, now, lease);
                     }
                     Carrier::Library(library) => {
                         library.start(attempt, job, self.spec.via, after, lease);
@@ -268,7 +269,7 @@ impl Client {
             Err(why) => {
                 let host = host(&self.spec.via.url(job));
                 let end = Err(why.failure(&host));
-                attempt(host).end(end);
+                attempt(host).end(now, end);
             }
         }
     }

@@ -7,8 +7,13 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::job::Origin;
+use crate::units::Tick;
+
+/// A connection that was idle for so long is closed, or not used again: the default of the library.
+pub(super) const MOST_IDLE: Duration = Duration::from_secs(90);
 
 /// So many connections may stay open however few are in use. One holds about 20 kB.
 const FEW: usize = 1024;
@@ -30,9 +35,10 @@ impl<C: Clone> Pool<C> {
     pub(super) fn enter<E>(
         self: &Arc<Self>,
         origin: &Origin,
+        now: Tick,
         make: impl FnOnce() -> Result<C, E>,
     ) -> Result<(C, Lease<C>), E> {
-        let (carrier, after) = self.origins().enter(origin, make)?;
+        let (carrier, after) = self.origins().enter(origin, now, make)?;
         let lease = Lease {
             after,
             origin: origin.clone(),
@@ -79,8 +85,8 @@ impl<C: Clone> Drop for Lease<C> {
 #[derive(Debug)]
 struct Origins<C> {
     all: HashMap<Origin, Kept<C>>,
-    /// Those without a try in flight, by when they had their last.
-    idle: BTreeMap<u64, Origin>,
+    /// Those without a try in flight, by when they had their last, with the moment at which that began.
+    idle: BTreeMap<u64, (Tick, Origin)>,
     /// Counts up.
     now: u64,
     /// Connections that are or stay open at most; never more than `most`.
@@ -101,6 +107,8 @@ struct Kept<C> {
     open: usize,
     /// When it had its last try.
     last: u64,
+    /// When that began.
+    last_at: Tick,
 }
 
 impl<C: Clone> Origins<C> {
@@ -119,8 +127,10 @@ impl<C: Clone> Origins<C> {
     fn enter<E>(
         &mut self,
         origin: &Origin,
+        now: Tick,
         make: impl FnOnce() -> Result<C, E>,
     ) -> Result<(C, After), E> {
+        self.close_forgotten(now);
         let kept = match self.all.entry(origin.clone()) {
             Entry::Occupied(kept) => kept.into_mut(),
             Entry::Vacant(free) => free.insert(Kept {
@@ -129,8 +139,10 @@ impl<C: Clone> Origins<C> {
                 closing: 0,
                 open: 0,
                 last: 0,
+                last_at: now,
             }),
         };
+        kept.last_at = now;
         if kept.in_use == 0 {
             self.idle.remove(&kept.last);
         }
@@ -172,17 +184,31 @@ impl<C: Clone> Origins<C> {
             self.all.remove(origin);
         } else {
             kept.last = self.now;
-            self.idle.insert(self.now, origin.clone());
+            self.idle.insert(self.now, (kept.last_at, origin.clone()));
         }
+    }
+
+    /// Drops the carriers of the origins that nobody has asked for so long that their connections are too old.
+    fn close_forgotten(&mut self, now: Tick) {
+        while let Some(oldest) = self.idle.first_entry()
+            && now.since(oldest.get().0) >= MOST_IDLE
+        {
+            let (_, origin) = oldest.remove();
+            self.close(&origin);
+        }
+    }
+
+    fn close(&mut self, origin: &Origin) {
+        let closed = self.all.remove(origin);
+        self.open -= closed.map_or(0, |kept| kept.open);
     }
 
     /// Drops the carriers of the origins that were longest not asked, until so few connections are open.
     fn close_idle(&mut self, room: usize) {
         while self.open > room
-            && let Some((_, origin)) = self.idle.pop_first()
+            && let Some((_, (_, origin))) = self.idle.pop_first()
         {
-            let closed = self.all.remove(&origin);
-            self.open -= closed.map_or(0, |kept| kept.open);
+            self.close(&origin);
         }
     }
 
@@ -202,6 +228,7 @@ mod tests {
     struct Run {
         origins: Origins<usize>,
         made: usize,
+        now: Tick,
     }
 
     impl Run {
@@ -209,6 +236,7 @@ mod tests {
             Self {
                 origins: Origins::new(most),
                 made: 0,
+                now: Tick::ZERO,
             }
         }
 
@@ -217,7 +245,7 @@ mod tests {
                 self.made += 1;
                 Ok::<_, Infallible>(self.made)
             };
-            let Ok(entered) = self.origins.enter(&origin(host), make);
+            let Ok(entered) = self.origins.enter(&origin(host), self.now, make);
             entered
         }
 
@@ -318,9 +346,24 @@ mod tests {
     }
 
     #[test]
+    fn hosts_that_nobody_asks_are_forgotten_when_others_are_asked() {
+        let mut run = Run::keeping(usize::MAX);
+        run.burst(0, 3);
+        run.enter(1);
+        run.now = run.now.after(MOST_IDLE / 2);
+        run.burst(2, 1);
+        run.now = run.now.after(MOST_IDLE / 2);
+        run.burst(3, 1);
+        assert_eq!((run.made, run.origins.open), (4, 3));
+        assert_eq!(run.enter(0).0, 5, "it is made anew");
+        assert_eq!(run.enter(1).0, 2, "it is in use");
+        assert_eq!(run.enter(2).0, 3, "it was asked since");
+    }
+
+    #[test]
     fn what_cannot_be_made_is_not_counted() {
         let mut origins: Origins<()> = Origins::new(2);
-        let refused = origins.enter(&origin(0), || Err("no"));
+        let refused = origins.enter(&origin(0), Tick::ZERO, || Err("no"));
         assert_eq!(refused, Err("no"));
         assert_eq!((origins.all.len(), origins.open, origins.in_use), (0, 0, 0));
     }

@@ -20,6 +20,9 @@ use crate::outcome::Failure;
 /// So long one address has before the next is tried beside it. RFC 8305 §5.
 const HEAD_START: Duration = Duration::from_millis(250);
 
+/// So many addresses are tried at once: a slot has two files, see [`Room::slots`](crate::client::Room::slots).
+const AT_ONCE: usize = 2;
+
 /// A connection for this try, within its time.
 pub(super) async fn connect(attempt: &Attempt, server: &Server) -> Result<Connection, Failure> {
     let (clock, give_up_at) = (attempt.clock, attempt.grant.give_up_at);
@@ -78,6 +81,7 @@ async fn first_of(addresses: &[SocketAddr], clock: Clock) -> io::Result<TcpStrea
             None if trying.is_empty() => return Err(last),
             None => {}
         }
+        let more = trying.len() < AT_ONCE && waiting.len() > 0;
         let next = clock.now().after(HEAD_START);
         tokio::select! {
             biased;
@@ -85,7 +89,39 @@ async fn first_of(addresses: &[SocketAddr], clock: Clock) -> io::Result<TcpStrea
                 Ok(stream) => return Ok(stream),
                 Err(why) => last = why,
             },
-            () = clock.sleep_until(next), if waiting.len() > 0 => {}
+            () = clock.sleep_until(next), if more => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::{TcpListener, TcpSocket};
+
+    use super::*;
+    use crate::units::Tick;
+
+    #[tokio::test]
+    async fn an_address_that_does_not_answer_holds_up_the_next_for_its_head_start() {
+        // One connection waits to be taken, and the system drops all others.
+        let full = TcpSocket::new_v4().unwrap();
+        full.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let full = full.listen(0).unwrap();
+        let silent = full.local_addr().unwrap();
+        let _waits = TcpStream::connect(silent).await.unwrap();
+        let good = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let good = good.local_addr().unwrap();
+        // Only root could listen there.
+        let closed: SocketAddr = "127.0.0.1:1".parse().unwrap();
+
+        let clock = Clock::start();
+        let stream = first_of(&[closed, silent, closed, good], clock).await;
+        assert_eq!(stream.unwrap().peer_addr().unwrap(), good);
+        let took = clock.now();
+        assert!(took >= Tick::ZERO.after(HEAD_START), "{took:?}");
+
+        let refused = first_of(&[closed, closed], clock).await.unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+        assert!(first_of(&[], clock).await.is_err());
     }
 }

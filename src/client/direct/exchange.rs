@@ -68,8 +68,8 @@ impl Exchange {
         server: Arc<Server>,
         request: Request,
         method: Method,
-    ) -> Self {
-        Self {
+    ) -> Box<Self> {
+        Box::new(Self {
             direct,
             attempt,
             server,
@@ -84,12 +84,26 @@ impl Exchange {
             head_told: false,
             announced: None,
             body: Vec::new(),
-        }
+        })
     }
 
     /// It has this connection, and what was written of the request was written at `at`.
-    pub(super) fn goes_on(&mut self, connection: Connection, at: Tick) {
+    pub(super) fn goes_on(
+        &mut self,
+        connection: Connection,
+        written: Poll<io::Result<()>>,
+        at: Tick,
+    ) {
         self.connection = Some(connection);
+        self.writes(written, at);
+    }
+
+    fn writes(&mut self, written: Poll<io::Result<()>>, at: Tick) {
+        match written {
+            Poll::Ready(Ok(())) => self.writing = Writing::Done,
+            Poll::Ready(Err(why)) => self.writing = Writing::Broken(why),
+            Poll::Pending => {}
+        }
         self.tell_sent(at);
     }
 
@@ -101,7 +115,7 @@ impl Exchange {
     }
 
     /// To its end. What is held is let go of before that is told.
-    pub(super) async fn run(mut self, held: impl Send) {
+    pub(super) async fn run(mut self: Box<Self>, held: impl Send) {
         let end = self.answer().await;
         if end.is_err() {
             self.tell_head();
@@ -116,23 +130,27 @@ impl Exchange {
             head,
             body,
             ..
-        } = self;
-        let end = end.map(|then| {
-            let is_whole = input.held().is_empty() && request.is_written();
-            if then == Then::Persists
-                && request.then == Then::Persists
-                && is_whole
-                && let Some(mut connection) = connection
-            {
-                connection.age = Age::Reused;
-                server.put(connection, attempt.clock.now());
+        } = *self;
+        let (at, end) = match end {
+            Ok((then, at)) => {
+                let is_whole = input.held().is_empty() && request.is_written();
+                if then == Then::Persists
+                    && request.then == Then::Persists
+                    && is_whole
+                    && let Some(mut connection) = connection
+                {
+                    connection.age = Age::Reused;
+                    server.put(connection, at);
+                }
+                let head = head.expect("it has ended, so it has begun");
+                (at, Ok(attempt.reply(head, body)))
             }
-            attempt.reply(head.expect("it has ended, so it has begun"), body)
-        });
+            Err(failure) => (attempt.clock.now(), Err(failure)),
+        };
         input.rest(&direct.spare);
         direct.spare.written(request.into_buffer());
         drop(held);
-        attempt.end(end);
+        attempt.end(at, end);
     }
 
     /// A head that is not the whole answer is told when it is there.
@@ -144,9 +162,12 @@ impl Exchange {
         }
     }
 
-    async fn answer(&mut self) -> Result<Then, Failure> {
+    /// What becomes of the connection, and when the last byte came.
+    async fn answer(&mut self) -> Result<(Then, Tick), Failure> {
         if self.connection.is_none() {
-            self.connection = Some(connect(&self.attempt, &self.server).await?);
+            // It is seldom, and large: the memory of a try that has a connection stays small.
+            let connected = Box::pin(connect(&self.attempt, &self.server)).await;
+            self.connection = Some(connected?);
             self.attempt.tell_connected();
         }
         let mut last = match self.sent {
@@ -166,7 +187,7 @@ impl Exchange {
             };
             let read = read.map_err(|why| self.broken(&why))?;
             if read == 0 {
-                let closed = self.decoder.close().map(|()| Then::Closes);
+                let closed = self.decoder.close().map(|()| (Then::Closes, now));
                 return closed.map_err(|what| self.faulty(what));
             }
             last = now;
@@ -175,7 +196,7 @@ impl Exchange {
                 first = now;
             }
             if let Some(then) = self.take(&mut first, now)? {
-                return Ok(then);
+                return Ok((then, now));
             }
             self.tell_head();
         }
@@ -187,12 +208,8 @@ impl Exchange {
             let connection = self.connection.as_mut().expect("it is open");
             if let Writing::GoesOn = self.writing {
                 let at = self.attempt.clock.now();
-                match connection.poll_write(cx, &mut self.request) {
-                    Poll::Ready(Ok(())) => self.writing = Writing::Done,
-                    Poll::Ready(Err(why)) => self.writing = Writing::Broken(why),
-                    Poll::Pending => {}
-                }
-                self.tell_sent(at);
+                let written = connection.poll_write(cx, &mut self.request);
+                self.writes(written, at);
             }
             let connection = self.connection.as_mut().expect("it is open");
             if let Poll::Ready(read) = connection.poll_read(cx, &mut self.input, &self.direct.spare)

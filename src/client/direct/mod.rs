@@ -24,6 +24,7 @@ use std::task::{Context, Poll, Waker};
 use super::attempt::Attempt;
 use super::pool::After;
 use crate::job::Job;
+use crate::units::Tick;
 use exchange::Exchange;
 use request::Request;
 pub(super) use server::Server;
@@ -36,28 +37,28 @@ pub(super) struct Direct {
 }
 
 impl Direct {
-    /// Makes the try, on a task of its own when something is to be waited for. What is held is let go of before the
-    /// end is told.
+    /// Makes the try: what goes out at once goes out here, at `at`, and a task of its own waits for the answer. What is
+    /// held is let go of before the end is told.
     pub(super) fn start(
         self: &Arc<Self>,
         attempt: Attempt,
         server: Arc<Server>,
         job: &Job,
         after: After,
+        mut at: Tick,
         held: impl Send + 'static,
     ) {
         let buffer = self.spare.writing();
         let user_agent = &attempt.spec.user_agent;
         let mut request = Request::of(job, &server, user_agent, after, buffer);
         let mut context = Context::from_waker(Waker::noop());
-        let mut at = attempt.clock.now();
-        let mut connection = None;
-        while let Some(mut idle) = server.take(at) {
-            match idle.poll_write(&mut context, &mut request) {
+        let mut open = None;
+        while let Some(mut connection) = server.take(at) {
+            match connection.poll_write(&mut context, &mut request) {
                 // It has died meanwhile, and nothing went out on it.
                 Poll::Ready(Err(_)) if !request.is_begun() => at = attempt.clock.now(),
-                Poll::Ready(_) | Poll::Pending => {
-                    connection = Some(idle);
+                written => {
+                    open = Some((connection, written));
                     break;
                 }
             }
@@ -65,8 +66,8 @@ impl Direct {
         let direct = Arc::clone(self);
         let method = job.method.clone();
         let mut exchange = Exchange::new(direct, attempt, server, request, method);
-        if let Some(connection) = connection {
-            exchange.goes_on(connection, at);
+        if let Some((connection, written)) = open {
+            exchange.goes_on(connection, written, at);
         }
         tokio::spawn(exchange.run(held));
     }

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
@@ -11,12 +10,10 @@ use url::{Host, Url};
 use super::connection::Connection;
 use super::names::{Names, Place};
 use crate::client::Refused;
+use crate::client::pool::MOST_IDLE;
 use crate::client::tls::Tls;
 use crate::outcome::FailureKind;
 use crate::units::Tick;
-
-/// A connection that was idle for so long is not used again, as with the library.
-const MOST_IDLE: Duration = Duration::from_secs(90);
 
 /// What an origin names.
 #[derive(Debug)]

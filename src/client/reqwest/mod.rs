@@ -59,7 +59,8 @@ impl Library {
                 Err(why) => Err(why.failure(&self.name)),
             };
             drop(held);
-            attempt.end(end);
+            let ended = attempt.clock.now();
+            attempt.end(ended, end);
         });
     }
 
