@@ -5,7 +5,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -128,15 +128,19 @@ impl Told {
     }
 }
 
+/// A client is told the time by one clock.
+static CLOCK: OnceLock<Clock> = OnceLock::new();
+
 async fn send(client: &Client, job: &Job, timeout: Duration) -> Told {
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-    let clock = Clock::start();
+    let clock = *CLOCK.get_or_init(Clock::start);
+    let now = clock.now();
     let ticket = Ticket::numbered(7);
     let grant = Grant {
-        due: Tick::ZERO,
-        charged_at: Tick::ZERO,
+        due: now,
+        charged_at: now,
         attempt: 1,
-        give_up_at: Tick::ZERO.after(timeout),
+        give_up_at: now.after(timeout),
     };
     client.start(ticket, job, grant, clock, tell);
     let (mut connected, mut sent, mut head, mut end) = (None, None, None, None);
@@ -939,5 +943,24 @@ async fn all_transports_send_the_same_headers() {
     ] {
         let [direct, library] = TRANSPORTS;
         assert_eq!(lines(direct, &job).await, lines(library, &job).await);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_is_not_used_for_longer_than_its_server_says() {
+    const SHORT: &str = "HTTP/1.1 200 OK\r\nkeep-alive: timeout=1\r\ncontent-length: 2\r\n\r\nhi";
+    const LONGER: &str =
+        "HTTP/1.1 200 OK\r\nkeep-alive: timeout=1000\r\ncontent-length: 2\r\n\r\nhi";
+    // The library does not hear it.
+    let (address, requests) = play(&[(&[SHORT], Then::Stay), (&[LONGER, OK], Then::Stay)]);
+    let client = client(Transport::Direct, address);
+    for number in [0, 1, 1] {
+        let job = job(Method::POST, "http://h.test/");
+        assert_eq!(send(&client, &job, LONG).await.body(), "hi");
+        assert_eq!(requests.recv().unwrap().0, number);
+        let clock = Clock::start();
+        clock
+            .sleep_until(Tick::ZERO.after(Duration::from_millis(500)))
+            .await;
     }
 }

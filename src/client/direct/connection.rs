@@ -23,6 +23,8 @@ pub(super) struct Connection {
     pub(super) age: Age,
     /// Since when it waits for a request, if it does.
     pub(super) idle_since: Tick,
+    /// Until when it may wait.
+    pub(super) fit_until: Tick,
 }
 
 /// What a connection has carried.
@@ -46,6 +48,7 @@ impl Connection {
             deadline,
             age: Age::Fresh,
             idle_since: Tick::ZERO,
+            fit_until: Tick::ZERO,
         }
     }
 

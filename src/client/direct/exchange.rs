@@ -11,7 +11,7 @@ use super::Direct;
 use super::connect::connect;
 use super::connection::{Age, Connection};
 use super::decoder::{Decoder, Found};
-use super::head::Then;
+use super::head::{Then, most_idle};
 use super::input::Input;
 use super::request::Request;
 use super::server::Server;
@@ -133,6 +133,7 @@ impl Exchange {
         } = *self;
         let (at, end) = match end {
             Ok((then, at)) => {
+                let head = head.expect("it has ended, so it has begun");
                 let is_whole = input.held().is_empty() && request.is_written();
                 if then == Then::Persists
                     && request.then == Then::Persists
@@ -140,9 +141,8 @@ impl Exchange {
                     && let Some(mut connection) = connection
                 {
                     connection.age = Age::Reused;
-                    server.put(connection, at);
+                    server.put(connection, at, most_idle(&head.headers));
                 }
-                let head = head.expect("it has ended, so it has begun");
                 (at, Ok(attempt.reply(head, body)))
             }
             Err(failure) => (attempt.clock.now(), Err(failure)),

@@ -1,5 +1,7 @@
 //! The head of an answer: bytes in, status, headers and what follows out. Floor 4: doors.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -171,6 +173,20 @@ fn digits(text: &str) -> Option<u64> {
     plain.then(|| text.parse().ok()).flatten()
 }
 
+/// So long before a server closes an idle connection by its own word it is not used any more: a request takes time to
+/// get there. Of short times it is the half.
+const ON_THE_WAY: Duration = Duration::from_secs(1);
+
+/// For how long a server says that it leaves an idle connection open, less the time on the way: `timeout` of
+/// `Keep-Alive` (RFC 2068 §19.7.1.1).
+pub(super) fn most_idle(headers: &HeaderMap) -> Option<Duration> {
+    let list = headers.get("keep-alive")?.to_str().ok()?;
+    let mut parameters = list.split(',').filter_map(|one| one.split_once('='));
+    let timeout = parameters.find(|(name, _)| name.trim().eq_ignore_ascii_case("timeout"))?;
+    let timeout = Duration::from_secs(digits(timeout.1.trim())?);
+    Some(timeout.saturating_sub(ON_THE_WAY.min(timeout / 2)))
+}
+
 /// RFC 9112 §9.3.
 fn persistence(version: Version, headers: &HeaderMap) -> Then {
     let has = |option: &str| {
@@ -186,5 +202,29 @@ fn persistence(version: Version, headers: &HeaderMap) -> Then {
         Version::Http11 => Then::Persists,
         Version::Http10 if has("keep-alive") => Then::Persists,
         Version::Http10 => Then::Closes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_left_before_its_server_leaves_it() {
+        let most = |value: &'static str| {
+            let value = HeaderValue::from_static(value);
+            most_idle(&HeaderMap::from_iter([(
+                "keep-alive".parse().unwrap(),
+                value,
+            )]))
+        };
+        let millis = |millis| Some(Duration::from_millis(millis));
+        assert_eq!(most("timeout=5, max=1000"), millis(4_000));
+        assert_eq!(most("max=2,Timeout = 1"), millis(500));
+        assert_eq!(most("timeout=0"), millis(0));
+        assert_eq!(most("max=2"), None);
+        assert_eq!(most("timeout=soon"), None);
+        assert_eq!(most("timeout=18446744073709551616"), None);
+        assert_eq!(most_idle(&HeaderMap::new()), None);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
@@ -77,16 +78,17 @@ impl Server {
             if now.since(connection.idle_since) >= MOST_IDLE {
                 // Those before it are older.
                 idle.clear();
-            } else if connection.is_fit() {
+            } else if now < connection.fit_until && connection.is_fit() {
                 return Some(connection);
             }
         }
         None
     }
 
-    /// A connection waits for its next request.
-    pub(super) fn put(&self, mut connection: Connection, now: Tick) {
+    /// A connection waits for its next request, for so long at most if the server has said when it will close it.
+    pub(super) fn put(&self, mut connection: Connection, now: Tick, most: Option<Duration>) {
         connection.idle_since = now;
+        connection.fit_until = now.after(most.unwrap_or(MOST_IDLE));
         let mut idle = self.idle();
         while let Some(oldest) = idle.front()
             && now.since(oldest.idle_since) >= MOST_IDLE
