@@ -211,7 +211,9 @@ fn theory_and_observation_are_of_one_run_and_of_more_than_a_send() {
     let (told, _) = theory(&["--jobs", "1"]);
     assert_eq!(told, "\"20 slots / 50 ms = 400/s.\"");
     let (told, row) = theory(&["--api", "latency=exp:20ms"]);
-    let observed = row["steady_rate_per_s"].as_f64().expect("it was steady");
+    let observed = row["theory_observed_per_s"]
+        .as_f64()
+        .expect("it was observed");
     assert!(
         told.contains(&format!("was observed at {observed:.0}/s")),
         "{told}: {row}"

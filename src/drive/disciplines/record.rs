@@ -8,7 +8,7 @@ use http::StatusCode;
 
 use crate::metrics::{Busiest, Sends, Stretch, Timeline};
 use crate::outcome::{Failure, Outcome, Reached, Status};
-use crate::report::comparison::{Figures, LONG, Others, Raster, SHORT, Steady};
+use crate::report::comparison::{Figures, LONG, Means, Others, Raster, SHORT};
 use crate::units::Tick;
 
 /// What is seen of a discipline while it runs. Memory: fixed, but what is sent within a second.
@@ -147,10 +147,10 @@ impl Record {
             finish: self.finish.since(Tick::ZERO),
             bound_by,
             mean: mean.map(Duration::from_nanos),
-            steady: stretch.mean.map(|mean| Steady {
+            means: stretch.mean.map(|latency| Means {
                 ended: stretch.ended,
                 rate: stretch.rate,
-                mean,
+                latency,
             }),
             raster: self.raster,
             timeline: self.timeline,

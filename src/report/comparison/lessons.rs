@@ -9,20 +9,20 @@ impl Comparison {
         let semaphore = self.rows.iter().find(|row| row.key == "semaphore")?;
         let slots = self.numbers.slots.get();
         let seen = self.of("semaphore")?;
-        let steady = seen.steady.filter(|steady| !steady.mean.is_zero())?;
+        let means = seen.means.filter(|means| !means.latency.is_zero())?;
         if !seen.is_answered() {
             return None;
         }
         let theory = format!(
             "{slots} slots / {} = {}/s",
-            plain_span(steady.mean),
-            short(f64_of(slots) / steady.mean.as_secs_f64())
+            plain_span(means.latency),
+            short(f64_of(slots) / means.latency.as_secs_f64())
         );
         // Less than two rounds of all slots show no rate.
-        if steady.ended < slots.saturating_mul(2) {
+        if means.ended < slots.saturating_mul(2) {
             return Some(format!("{theory}."));
         }
-        let observed = steady.rate;
+        let observed = means.rate;
         let beside = match self.api().map(accepted) {
             Some(Some(rate)) if observed > rate => {
                 format!(", {} times what the API accepts", short(observed / rate))

@@ -167,8 +167,8 @@ pub struct Figures {
     pub bound_by: String,
     /// Mean time in flight; `None` without an answer.
     pub mean: Option<Duration>,
-    /// How it went while all jobs were there; `None` if nothing ended then.
-    pub steady: Option<Steady>,
+    /// What theory is made of and set beside; `None` if nothing ended.
+    pub means: Option<Means>,
     /// Sends over the first part, in cells of equal width.
     pub raster: Raster,
     /// Sends, answers and refusals over the whole run.
@@ -198,15 +198,15 @@ impl Figures {
     }
 }
 
-/// Means over the steady part of a run.
+/// Means over the steady part of a run, or over all of it where that is shorter than a second.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Steady {
+pub struct Means {
     /// Tries that ended in it.
     pub ended: u64,
     /// Of them so many a second.
     pub rate: f64,
-    /// Their mean time in flight.
-    pub mean: Duration,
+    /// Their time in flight.
+    pub latency: Duration,
 }
 
 /// What passes around a boundary of fixed windows.

@@ -39,10 +39,10 @@ fn figures(rate: &Rate, refused: u64) -> Box<Figures> {
         finish: Duration::from_millis(2_500),
         bound_by: "slots".to_owned(),
         mean: Some(Duration::from_millis(50)),
-        steady: Some(Steady {
+        means: Some(Means {
             ended: 900,
             rate: 400.0,
-            mean: Duration::from_millis(50),
+            latency: Duration::from_millis(50),
         }),
         raster: raster(rate),
         timeline,
