@@ -273,7 +273,7 @@ fn results_without_latencies_are_refused_with_their_place() {
         ("", "has no results"),
         (
             "{\"url\":\"http://a.test/\"}\n",
-            "r.jsonl:1: is no result: missing field `tries`",
+            "r.jsonl:1: is no result: missing field `status`",
         ),
         ("{\"seq\":0\nnonsense\n", "r.jsonl:1:"),
         (failed, "its one result is not `ok`"),
