@@ -126,23 +126,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-failed -d 'W
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l force-resume -d 'With --resume: take results that belong to another input'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l repair -d 'With --resume: lines of the results that are damaged are set aside in FILE.bad, and their jobs run again'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s h -l help -d 'Print help; -h is shorter'
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -l discipline -d 'Only these, with commas between them; --help lists them all' -r -f -a "semaphore\t'slots and no rate'
-sleep\t'who finds all slots taken sleeps for 1 s, then queues'
-processes\t'4 processes with --qps each'
-burst\t'a bucket that holds --burst'
-fixed\t'fixed windows; what does not fit waits'
-drop\t'fixed windows; what does not fit is dropped'
-counter\t'two counts, the older one weighed'
-sliding\t'at most so many in ANY window'
-leaky\t'a leaky bucket: evenly spaced'
-qps\t'a bucket that holds 1: evenly spaced'
-both\t'slots and --qps'
-tpm\t'slots, --qps and --tpm'
-early\t'--qps permits taken at queueing; then the sender stalls'
-late\t'--qps permits taken at the send; the same stall'
-storm\t'--burst; what is refused goes again at once, past the limits'
-retry\t'--burst; what is refused rests and meets every limit again'
-limit\t'the limits of --limit together'"
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l discipline -d 'Only these, with commas between them; --help lists them all' -r -f -a "(__fish_append , semaphore\t'slots and no rate' sleep\t'who finds all slots taken sleeps for 1 s, then queues' processes\t'4 processes with --qps each' burst\t'a bucket that holds --burst' fixed\t'fixed windows; what does not fit waits' drop\t'fixed windows; what does not fit is dropped' counter\t'two counts, the older one weighed' sliding\t'at most so many in ANY window' leaky\t'a leaky bucket: evenly spaced' qps\t'a bucket that holds 1: evenly spaced' both\t'slots and --qps' tpm\t'slots, --qps and --tpm' early\t'--qps permits taken at queueing; then the sender stalls' late\t'--qps permits taken at the send; the same stall' storm\t'--burst; what is refused goes again at once, past the limits' retry\t'--burst; what is refused rests and meets every limit again' limit\t'the limits of --limit together')"
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s c -l concurrency -d 'Slots of the semaphores' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l qps -l rate -d 'The rate of the buckets' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l burst -d 'Capacity of the large bucket (burst, storm, retry); default: 4 periods of --qps' -r -f

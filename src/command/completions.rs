@@ -18,9 +18,16 @@ pub(super) fn completions(args: &CompletionsArgs) -> Result<Exit, Problem> {
     let mut script = script.trim_start().to_owned();
     match args.shell {
         Shell::Bash => script = for_bash(&program, &script),
-        Shell::Fish => program
-            .get_subcommands()
-            .for_each(|command| positional(command, &mut script)),
+        Shell::Fish => {
+            for command in program.get_subcommands() {
+                script = lists(command).fold(script, |script, arg| fish_list(&script, arg));
+                positional(command, &mut script);
+            }
+        }
+        Shell::Zsh => {
+            let all = program.get_subcommands().flat_map(lists);
+            script = all.fold(script, |script, arg| zsh_list(&script, arg));
+        }
         _ => {}
     }
     print(&script).map(|()| Exit::AllOk)
@@ -45,9 +52,8 @@ fn for_bash(program: &Command, script: &str) -> String {
             }
             Some(_) | None => part.to_owned(),
         };
-        let lists = command.into_iter().flat_map(Command::get_opts);
-        let lists = lists.filter(|arg| arg.get_value_delimiter() == Some(','));
-        whole += &lists.fold(part, |part, arg| list(&part, arg));
+        let lists = command.into_iter().flat_map(lists);
+        whole += &lists.fold(part, |part, arg| bash_list(&part, arg));
     }
     whole
 }
@@ -59,15 +65,51 @@ fn is_path(arg: &Arg) -> bool {
     )
 }
 
-/// The words of this option are offered behind each comma.
-fn list(part: &str, arg: &Arg) -> String {
+/// Options that take several of a few words, with commas between them: they are offered behind each comma.
+fn lists(command: &Command) -> impl Iterator<Item = &Arg> {
+    let lists = command.get_opts();
+    lists.filter(|arg| {
+        arg.get_value_delimiter() == Some(',') && !arg.get_possible_values().is_empty()
+    })
+}
+
+fn bash_list(script: &str, arg: &Arg) -> String {
     let words = arg.get_possible_values();
     let words: Vec<_> = words.iter().map(PossibleValue::get_name).collect();
     let words = words.join(" ");
-    part.replace(
+    script.replace(
         &format!(r#"compgen -W "{words}" -- "${{cur}}""#),
         &format!(r#"compgen -P "${{cur%"${{cur##*,}}"}}" -W "{words}" -- "${{cur##*,}}""#),
     )
+}
+
+/// Its words stand in quotes, one a line: they become those of one command.
+fn fish_list(script: &str, arg: &Arg) -> String {
+    let option = format!(" -l {} ", arg.get_long().unwrap_or_default());
+    let (before, from) = script.split_once(&option).expect("clap names each option");
+    let (help, words) = from.split_once(" -a \"").expect("its words follow");
+    let (words, after) = words.split_once("\"\n").expect("its words end");
+    let words = words.replace('\n', " ");
+    format!("{before}{option}{help} -a \"(__fish_append , {words})\"\n{after}")
+}
+
+/// Its words stand in two pairs of parentheses, one a line.
+fn zsh_list(script: &str, arg: &Arg) -> String {
+    let option = format!("'*--{}=[", arg.get_long().unwrap_or_default());
+    let (before, from) = script.split_once(&option).expect("clap names each option");
+    let (help, words) = from.split_once(":((").expect("its words follow");
+    let (_, after) = words.split_once("))' ").expect("its words end");
+    let words: Vec<_> = arg.get_possible_values().iter().map(described).collect();
+    format!(
+        "{before}{option}{help}:_values -s , words {}' {after}",
+        words.join(" ")
+    )
+}
+
+/// `"qps[a bucket that holds 1\: evenly spaced]"`
+fn described(word: &PossibleValue) -> String {
+    let help = word.get_help().map(ToString::to_string).unwrap_or_default();
+    format!("\"{}[{}]\"", word.get_name(), help.replace(':', "\\:"))
 }
 
 /// The words that a command takes without an option, which the script for fish leaves out.
