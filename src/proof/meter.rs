@@ -12,22 +12,28 @@ pub(super) struct Meter {
     count: i128,
     /// Nanoseconds.
     period: i128,
-    /// Stretches of several clocks are taken to have been shorter by this, down to nothing; if it is not zero, others
-    /// are not looked at.
-    skew: u64,
     /// As of `last`.
     level: i128,
     last: u64,
     /// The stretch that fills the level.
     stretch: Most,
-    /// Not longer ago than `skew`.
+    /// Where clocks may differ.
+    several: Option<Box<Several>>,
+}
+
+/// Clocks that may differ: only stretches that several of them tell of are looked at.
+#[derive(Debug)]
+struct Several {
+    /// These are taken to have been shorter by this, down to nothing.
+    skew: u64,
+    /// Not longer ago than `skew`; the meter has what was before.
     recent: VecDeque<(Mark, u64)>,
     recent_sum: u128,
     /// How many of those each clock has told.
     recent_of: BTreeMap<u64, u64>,
     /// Whose the last grant was that is not recent.
     clock: Option<u64>,
-    /// The level that would be there if it fell below nothing.
+    /// The level that the meter would have if it fell below nothing.
     open: i128,
     /// The same of stretches of several clocks alone, with the stretch; `None` before the first.
     mixed: Option<(i128, Most)>,
@@ -35,19 +41,24 @@ pub(super) struct Meter {
 
 impl Meter {
     pub(super) fn new(count: u64, period: u64, skew: u64) -> Self {
+        let several = || {
+            Box::new(Several {
+                skew,
+                recent: VecDeque::new(),
+                recent_sum: 0,
+                recent_of: BTreeMap::new(),
+                clock: None,
+                open: 0,
+                mixed: None,
+            })
+        };
         Self {
             count: i128::from(count),
             period: i128::from(period),
-            skew,
             level: 0,
             last: 0,
             stretch: Most::default(),
-            recent: VecDeque::new(),
-            recent_sum: 0,
-            recent_of: BTreeMap::new(),
-            clock: None,
-            open: 0,
-            mixed: None,
+            several: (skew > 0).then(several),
         }
     }
 
@@ -60,76 +71,37 @@ impl Meter {
         highest: &mut i128,
         most: &mut Most,
     ) -> bool {
-        if self.skew == 0 {
-            self.fill(mark, weight);
+        let told = if let Some(mut several) = self.several.take() {
+            several.add(self, mark, weight);
+            let told = several.told(self, mark);
+            self.several = Some(several);
+            told
         } else {
-            self.recent.push_back((mark, weight));
-            self.recent_sum += u128::from(weight);
-            *self.recent_of.entry(mark.clock()).or_default() += 1;
-            self.catch_up(mark.at.0);
-        }
-        let Some((base, stretch)) = self.before(mark.clock()) else {
-            return false;
+            self.fill(mark, weight);
+            (self.level > *highest).then(|| (self.level, self.stretch.clone()))
         };
-        let level = base.saturating_add(self.scaled(self.recent_sum));
-        if level <= *highest {
+        let Some((level, stretch)) = told.filter(|(level, _)| *level > *highest) else {
             return false;
-        }
-        let first = self.recent.front().map_or(mark, |recent| recent.0);
-        let first = stretch.map_or(first, |stretch| stretch.first);
-        let (sum, sends) = stretch.map_or((0, 0), |stretch| (stretch.sum, stretch.sends));
-        *most = Most {
-            sum: sum + self.recent_sum,
-            sends: sends + self.recent.len() as u64,
-            first,
-            last: mark,
-            key: None,
         };
         *highest = level;
-        true
-    }
-
-    /// The level before what is recent, and its stretch, if it is not empty: of those that are to be looked at.
-    fn before(&self, clock: u64) -> Option<(i128, Option<&Most>)> {
-        if self.skew == 0 || self.recent_of.len() > 1 {
-            return Some((self.level, (self.level > 0).then_some(&self.stretch)));
-        }
-        if self.clock? != clock {
-            return Some((self.open, Some(&self.stretch)));
-        }
-        let (level, stretch) = self.mixed.as_ref()?;
-        Some((*level, Some(stretch)))
-    }
-
-    /// Fills in what was granted at least a skew before `at`.
-    fn catch_up(&mut self, at: u64) {
-        let Some(edge) = at.checked_sub(self.skew) else {
-            return;
+        *most = Most {
+            last: mark,
+            ..stretch
         };
-        while let Some(&(first, weight)) = self.recent.front().filter(|first| first.0.at.0 <= edge)
-        {
-            self.recent.pop_front();
-            self.recent_sum -= u128::from(weight);
-            if let Some(of) = self.recent_of.get_mut(&first.clock()) {
-                *of -= 1;
-            }
-            self.recent_of.retain(|_, of| *of > 0);
-            self.fill(first, weight);
-        }
-        self.drain(edge);
+        true
     }
 
     /// Whether it is as new at `at`.
     pub(super) fn is_idle(&self, at: u64) -> bool {
-        let late = i128::from(self.skew).saturating_mul(self.count);
-        self.recent.is_empty() && self.flow(at) >= self.level.saturating_add(late)
+        let Some(several) = &self.several else {
+            return self.flow(at) >= self.level;
+        };
+        let late = i128::from(several.skew).saturating_mul(self.count);
+        several.recent.is_empty() && self.flow(at) >= self.level.saturating_add(late)
     }
 
     fn fill(&mut self, mark: Mark, weight: u64) {
         self.drain(mark.at.0);
-        if self.skew > 0 {
-            self.mix(mark, weight);
-        }
         if self.level == 0 {
             self.stretch = Most {
                 first: mark,
@@ -139,30 +111,10 @@ impl Meter {
         self.stretch.sum += u128::from(weight);
         self.stretch.sends += 1;
         self.level = self.level.saturating_add(self.scaled(weight.into()));
-        self.open = self.level;
-    }
-
-    /// Where another clock goes on, every stretch so far becomes one of several.
-    fn mix(&mut self, mark: Mark, weight: u64) {
-        let goes_on = self.clock.replace(mark.clock());
-        if goes_on.is_some_and(|clock| clock != mark.clock()) {
-            self.mixed = Some((self.open, self.stretch.clone()));
-        }
-        let more = self.scaled(weight.into());
-        if let Some((level, stretch)) = &mut self.mixed {
-            *level = level.saturating_add(more);
-            stretch.sum += u128::from(weight);
-            stretch.sends += 1;
-        }
     }
 
     fn drain(&mut self, to: u64) {
-        let flow = self.flow(to);
-        self.level = (self.level - flow).max(0);
-        self.open = self.open.saturating_sub(flow);
-        if let Some((level, _)) = &mut self.mixed {
-            *level = level.saturating_sub(flow);
-        }
+        self.level = (self.level - self.flow(to)).max(0);
         self.last = self.last.max(to);
     }
 
@@ -175,6 +127,78 @@ impl Meter {
         i128::try_from(units)
             .unwrap_or(i128::MAX)
             .saturating_mul(self.period)
+    }
+}
+
+impl Several {
+    fn add(&mut self, meter: &mut Meter, mark: Mark, weight: u64) {
+        self.recent.push_back((mark, weight));
+        self.recent_sum += u128::from(weight);
+        *self.recent_of.entry(mark.clock()).or_default() += 1;
+        self.catch_up(meter, mark.at.0);
+    }
+
+    /// The level and the stretch of several clocks that end with this grant; `None` if there is none.
+    fn told(&self, meter: &Meter, mark: Mark) -> Option<(i128, Most)> {
+        let (base, before) = if self.recent_of.len() > 1 {
+            (meter.level, (meter.level > 0).then_some(&meter.stretch))
+        } else if self.clock? == mark.clock() {
+            let (level, stretch) = self.mixed.as_ref()?;
+            (*level, Some(stretch))
+        } else {
+            (self.open, Some(&meter.stretch))
+        };
+        let mut stretch = before.cloned().unwrap_or_else(|| Most {
+            first: self.recent.front().map_or(mark, |recent| recent.0),
+            ..Most::default()
+        });
+        stretch.sum += self.recent_sum;
+        stretch.sends += self.recent.len() as u64;
+        let level = base.saturating_add(meter.scaled(self.recent_sum));
+        Some((level, stretch))
+    }
+
+    /// Fills in what was granted at least a skew before `at`.
+    fn catch_up(&mut self, meter: &mut Meter, at: u64) {
+        let Some(edge) = at.checked_sub(self.skew) else {
+            return;
+        };
+        while let Some(&(first, weight)) = self.recent.front().filter(|first| first.0.at.0 <= edge)
+        {
+            self.recent.pop_front();
+            self.recent_sum -= u128::from(weight);
+            if let Some(of) = self.recent_of.get_mut(&first.clock()) {
+                *of -= 1;
+            }
+            self.recent_of.retain(|_, of| *of > 0);
+            self.fill(meter, first, weight);
+        }
+        self.drain(meter, edge);
+    }
+
+    /// Where another clock goes on, every stretch so far becomes one of several.
+    fn fill(&mut self, meter: &mut Meter, mark: Mark, weight: u64) {
+        self.drain(meter, mark.at.0);
+        let goes_on = self.clock.replace(mark.clock());
+        if goes_on.is_some_and(|clock| clock != mark.clock()) {
+            self.mixed = Some((self.open, meter.stretch.clone()));
+        }
+        if let Some((level, stretch)) = &mut self.mixed {
+            *level = level.saturating_add(meter.scaled(weight.into()));
+            stretch.sum += u128::from(weight);
+            stretch.sends += 1;
+        }
+        meter.fill(mark, weight);
+        self.open = meter.level;
+    }
+
+    fn drain(&mut self, meter: &mut Meter, to: u64) {
+        let flow = meter.flow(to);
+        self.open = self.open.saturating_sub(flow);
+        if let Some((level, _)) = &mut self.mixed {
+            *level = level.saturating_sub(flow);
+        }
+        meter.drain(to);
     }
 }
 

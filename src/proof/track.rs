@@ -107,7 +107,7 @@ struct State {
 #[derive(Debug)]
 enum Charged {
     Sends,
-    Meter(Box<Meter>),
+    Meter(Meter),
     Own(Own),
     Around(Windows),
 }
@@ -180,7 +180,7 @@ impl Shape {
                 Rule::Sends => Charged::Sends,
                 Rule::Bucket => {
                     let skew = nanos(self.terms.skew);
-                    Charged::Meter(Box::new(Meter::new(self.count, self.period, skew)))
+                    Charged::Meter(Meter::new(self.count, self.period, skew))
                 }
                 Rule::Own => Charged::Own(Own::new(self.count, self.period, &self.terms)),
                 Rule::Around(_) => Charged::Around(Windows::new(self.shorter, &self.terms)),
