@@ -274,6 +274,7 @@ fn facts(results: &Results, run: Option<&Manifest>, sends: &Sends) -> Facts {
             None if run.ended.is_none() && is_being_written(&results.path) => {
                 Unseen::Running(run.cut_off())
             }
+            None if run.ended.is_some() => Unseen::Killed(run.cut_off()),
             None => Unseen::CutOff(run.cut_off()),
             Some(sends) if sends < seen => Unseen::Beyond(seen - sends),
             Some(sends) => Unseen::Counted(sends - seen + run.cut_off().unwrap_or_default()),

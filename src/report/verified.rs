@@ -57,6 +57,8 @@ pub enum Unseen {
     Beyond(u64),
     /// The run goes on: those that are in flight, at most so many, and the tries of jobs that rest.
     Running(Option<u64>),
+    /// One of the runs before the last was killed: the same.
+    Killed(Option<u64>),
     /// The run was cut off: those that were in flight, at most so many, and the tries of jobs that rested.
     CutOff(Option<u64>),
     /// There is no telling, as no run file stands beside it.
@@ -250,7 +252,7 @@ impl Verified {
                 Unseen::Counted(sends) => (Some(sends), false),
                 Unseen::Beyond(_) => (Some(0), false),
                 Unseen::Running(sends) => (sends, false),
-                Unseen::CutOff(sends) => (sends, true),
+                Unseen::Killed(sends) | Unseen::CutOff(sends) => (sends, true),
                 Unseen::Unknown => (None, false),
             };
             json!({
@@ -336,6 +338,10 @@ impl Unseen {
                     up_to(slots)
                 )
             }
+            Self::Killed(slots) => format!(
+                "a run before the last was killed: {} in flight, and earlier tries of jobs that rested",
+                up_to(slots)
+            ),
             Self::CutOff(slots) => {
                 format!(
                     "{CUT_OFF}: {} in flight, and earlier tries of jobs that rested",

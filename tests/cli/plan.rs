@@ -275,6 +275,10 @@ fn results_without_latencies_are_refused_with_their_place() {
             "{\"url\":\"http://a.test/\"}\n",
             "r.jsonl:1: is no result: missing field `status`",
         ),
+        (
+            "{\"status\":\"ok\"}\n",
+            "r.jsonl:1: is no result: missing field `tries`",
+        ),
         ("{\"seq\":0\nnonsense\n", "r.jsonl:1:"),
         (failed, "its one result is not `ok`"),
         (&failed.repeat(2), "none of its 2 results is `ok`"),
