@@ -43,7 +43,7 @@ impl Diagnosis {
             Part::Recorded => (waited(summary, setup), summary.tally.waits.is_empty()),
         };
         let share = waited::share(&waited, summary);
-        let binds = share.is_some_and(|share| share >= SOMETHING_BINDS);
+        let binds = waited::binds(&waited, summary, SOMETHING_BINDS);
         let longest = waited.into_iter().next().filter(|_| binds);
         let seen = Seen {
             summary,
@@ -566,12 +566,13 @@ mod tests {
     }
 
     #[test]
-    fn results_alone_whose_jobs_waited_little_do_not_say_that_nothing_held_them() {
-        let of = |millis: u64| {
-            let waits = [("slot".into(), Duration::from_millis(millis))];
+    fn results_alone_do_not_say_that_nothing_held_jobs_which_they_say_have_waited() {
+        let of = |wait: &str, millis: u64, elapsed: u64| {
             let mut summary = Metrics::new(Duration::ZERO, Proof::nothing()).close(Tick::ZERO);
+            let waits = [(wait.into(), Duration::from_millis(millis))];
             summary.tally.tries = 100;
             summary.tally.waits = waits.into_iter().collect();
+            summary.elapsed = Duration::from_millis(elapsed);
             summary.stretch.part = Part::Recorded;
             summary.stretch.ended = 100;
             summary.stretch.mean = Some(Duration::from_millis(10));
@@ -583,18 +584,31 @@ mod tests {
             let theory = Theory::of(&setup, &summary);
             Diagnosis::of(&summary, &setup, &theory).verdict
         };
-        let little = "little held the jobs back: they waited for";
+        let little = |share| {
+            format!(
+                "little held the jobs back: they waited for {share} % of the time that they took"
+            )
+        };
+        let slots =
+            "the API's latency chose this rate: all slots were taken (100 % of the jobs' waits)";
         assert_eq!(
-            of(0),
+            of("slot", 0, 5_000),
             "nothing held the jobs back: each was sent as soon as it was read"
         );
+        assert_eq!(of("slot", 9, 5_000), little("under 1"));
+        assert_eq!(of("slot", 110, 5_000), little("9"));
         assert_eq!(
-            of(9),
-            format!("{little} under 1 % of the time that they took")
+            of("slot", 112, 5_000),
+            slots,
+            "a tenth of the time of the jobs"
         );
-        assert_eq!(of(110), format!("{little} 9 % of the time that they took"));
-        let slots = "the API's latency chose this rate: all slots were taken";
-        assert_eq!(of(112), format!("{slots} (100 % of the jobs' waits)"));
+        // Of a hundred jobs in ten slots one waits at a time, all the time.
+        assert_eq!(of("slot", 100, 100), slots, "all of the time of the run");
+        assert_eq!(
+            of("backoff", 110, 100),
+            little("9"),
+            "others were sent meanwhile"
+        );
     }
 
     #[test]

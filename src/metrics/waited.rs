@@ -51,3 +51,15 @@ pub(super) fn share(waited: &[Waited], summary: &Summary) -> Option<u64> {
     let percent = (waits * 100).checked_div(all).filter(|_| waits > 0)?;
     Some(u64::try_from(percent).unwrap_or(100))
 }
+
+/// Whether it was the waits that chose the rate: at least this per cent of the time of the jobs, or of the run. One
+/// job of a lane waits at a time, so beside many slots its wait is a small part of the first and most of the second;
+/// jobs that rest do so beside each other.
+pub(super) fn binds(waited: &[Waited], summary: &Summary, least: u64) -> bool {
+    let in_line = waited
+        .iter()
+        .filter(|wait| wait.owner != Some(Owner::Backoff));
+    let in_line: u128 = in_line.map(|wait| wait.span.as_nanos()).sum();
+    let of_run = in_line * 100 >= summary.elapsed.as_nanos() * u128::from(least);
+    share(waited, summary).is_some_and(|share| share >= least || of_run && in_line > 0)
+}

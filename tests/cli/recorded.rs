@@ -121,6 +121,22 @@ fn one_job_is_reported_like_many() {
     assert_eq!(report["latency"]["service"]["ok"]["p999"], 1.0);
 }
 
+#[test]
+fn results_alone_name_the_slots_as_their_run_does_however_many_there_are() {
+    for slots in [1, 10, 40, 100] {
+        let of = recorded(&rules(slots, Vec::new()), 1_000, |_, _, _| {
+            answer(MILLI * 50, 200)
+        });
+        assert_eq!(of.report["binding"], "slots", "{}", of.report);
+        let alone = Shaper::plain().args(["report", "-"]).stdin(&of.results);
+        let alone = alone.output();
+        alone.exits(0);
+        let words =
+            ["the API's latency chose this rate: all slots were taken (100 % of the jobs' waits)"];
+        shows(&alone, &words);
+    }
+}
+
 /// The same as results of other jobs: no two shards have done the same ones.
 fn of_other_jobs(results: &[u8]) -> String {
     String::from_utf8_lossy(results).replace("\"seq\":", "\"seq\":9")
