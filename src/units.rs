@@ -297,11 +297,10 @@ pub fn show_span(span: Duration) -> String {
 /// Two spans for people, with as many digits as tell them apart.
 #[expect(clippy::cast_precision_loss, reason = "53 bits are 104 days")]
 pub fn show_apart(one: Duration, other: Duration) -> [String; 2] {
-    let shown = [one, other].map(show_span);
-    if shown[0] != shown[1] {
-        return shown;
-    }
-    [one, other].map(|span| format!("{} ms", nanos(span) as f64 / 1e6))
+    let millis = |span| format!("{} ms", nanos(span) as f64 / 1e6);
+    let ways = [show_span, long_span].map(|way| [one, other].map(way));
+    let apart = ways.into_iter().find(|[one, other]| one != other);
+    apart.unwrap_or_else(|| [one, other].map(millis))
 }
 
 /// A span in whole seconds and in the units that options take, at most days: `2m 5s`, `365d`, `18d 1h 3s`.
@@ -496,6 +495,8 @@ mod tests {
         assert_eq!(apart(500_223_000, 500_000_000), ["500.223 ms", "500 ms"]);
         assert_eq!(apart(500_000_100, 500_000_000), ["500.0001 ms", "500 ms"]);
         assert_eq!(apart(1_500_000_000, 500_000_000), ["1.50 s", "500 ms"]);
+        let hours = apart(7_203_000_000_000, 7_200_000_000_000);
+        assert_eq!(hours, ["2h 3s", "2h"]);
     }
 
     #[test]
