@@ -251,6 +251,20 @@ impl Seen<'_> {
         Some(self.setup.name_of(Owner::Limit(number)))
     }
 
+    /// Tries that failed as no connection was to be had.
+    fn connects_failed(&self) -> u64 {
+        let failures = &self.summary.tally.try_failures;
+        [
+            FailureKind::Connect,
+            FailureKind::Dns,
+            FailureKind::Tls,
+            FailureKind::Timeout,
+        ]
+        .iter()
+        .filter_map(|kind| failures.get(kind))
+        .sum()
+    }
+
     fn full_of(&self) -> &str {
         let lane = self.summary.full_of.as_ref();
         lane.map_or("one origin", |lane| lane)
@@ -343,6 +357,10 @@ impl Seen<'_> {
                 "too many retries: every job that was left rested before its next try".to_owned(),
                 "--backoff MIN..MAX sets these rests, --max-attempts N ends them earlier"
                     .to_owned(),
+            ),
+            Owner::Connect if self.connects_failed() == 0 => (
+                "opening connections held the jobs: they had to wait until theirs was there".to_owned(),
+                "fewer slots (-c N) open fewer, and use them again".to_owned(),
             ),
             Owner::Connect => (
                 "connecting failed: jobs waited while their origin rested".to_owned(),
@@ -552,6 +570,7 @@ mod tests {
         ] {
             let diagnosis = run(&[(owner, 100)], |summary| {
                 summary.full_of = Some("http://a.test".to_owned());
+                summary.tally.try_failures.insert(FailureKind::Connect, 3);
             });
             let Diagnosis {
                 verdict: said,

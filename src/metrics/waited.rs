@@ -54,11 +54,10 @@ pub(super) fn share(waited: &[Waited], summary: &Summary) -> Option<u64> {
 
 /// Whether it was the waits that chose the rate: at least this per cent of the time of the jobs, or of the run. One
 /// job of a lane waits at a time, so beside many slots its wait is a small part of the first and most of the second;
-/// jobs that rest do so beside each other.
+/// jobs that rest, or whose connections are opened, do so beside each other.
 pub(super) fn binds(waited: &[Waited], summary: &Summary, least: u64) -> bool {
-    let in_line = waited
-        .iter()
-        .filter(|wait| wait.owner != Some(Owner::Backoff));
+    let beside = [Some(Owner::Backoff), Some(Owner::Connect)];
+    let in_line = waited.iter().filter(|wait| !beside.contains(&wait.owner));
     let in_line: u128 = in_line.map(|wait| wait.span.as_nanos()).sum();
     let of_run = in_line * 100 >= summary.elapsed.as_nanos() * u128::from(least);
     share(waited, summary).is_some_and(|share| share >= least || of_run && in_line > 0)
