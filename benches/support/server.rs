@@ -179,9 +179,10 @@ fn carry_out(line: &str) {
     STATE.with_borrow_mut(|state| {
         if let Some(most) = line.strip_prefix("accept ") {
             state.most = most.parse().expect("a number");
-            state.accepted.clear();
             return;
         }
+        // What comes next is of another program.
+        state.accepted.clear();
         let refused = std::mem::take(&mut state.refused);
         let arrived = state.arrived.drain(..).map(|at| at.to_string());
         let words: Vec<_> = [refused.to_string()].into_iter().chain(arrived).collect();
