@@ -32,14 +32,13 @@ fn a_rate_is_for_the_whole_run_and_not_for_each_slot() {
         .output();
     done.exits(0).says("20/s");
     assert_eq!(server.requests().len(), 30);
+    // What a bucket promises are its grants: a connection that takes long brings the sends behind it nearer.
     let second = Duration::from_secs(1);
-    let most = most_in_any(second, &server.moments());
+    let most = most_in_any(second, &moments(&done.results(), "granted_us"));
     assert!(
         most <= 21,
-        "{most} arrived within a second at 20/s, burst 1"
+        "{most} granted within a second at 20/s, burst 1"
     );
-    let most = most_in_any(second, &moments(&done.results(), "sent_us"));
-    assert!(most <= 21, "{most} sent within a second at 20/s, burst 1");
     let least = Duration::from_millis(29 * 50);
     let took = done.took + SLACK;
     assert!(took >= least, "29 gaps of 50 ms within {took:?}");
@@ -55,10 +54,10 @@ fn the_count_of_requests_is_exact_and_none_is_early() {
         .output();
     done.exits(0);
     assert_eq!(server.requests().len(), 60);
-    let sent = moments(&done.results(), "sent_us");
-    assert_eq!(sent.len(), 60);
+    let granted = moments(&done.results(), "granted_us");
+    assert_eq!(granted.len(), 60);
     let least = Duration::from_secs(59) / 30;
-    let span = sent[59].abs_diff(sent[0]) + SLACK;
+    let span = granted[59].abs_diff(granted[0]) + SLACK;
     assert!(span >= least, "59 gaps at 30/s in {span:?}");
 }
 
