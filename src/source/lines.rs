@@ -96,28 +96,25 @@ impl Lines {
             return Ok(None);
         }
         self.number += 1;
-        let mark: &[u8] = if self.number == 1 {
-            BYTE_ORDER_MARK
-        } else {
-            b""
-        };
         let is_too_long = self.line.len() > self.longest && !self.line.ends_with(b"\n");
+        if self.number == 1 && self.line.starts_with(BYTE_ORDER_MARK) {
+            self.line.drain(..BYTE_ORDER_MARK.len());
+        }
         if is_too_long {
-            let begun = LongLine::begun(unmarked(&self.line, mark));
+            let begun = LongLine::begun(&self.line);
             self.line.truncate(KEPT);
             self.line.shrink_to(KEPT);
             let ((length, hash), end) = self.pass_over(begun)?;
             return Ok(Some(RawLine {
-                bytes: unmarked(&self.line, mark),
+                bytes: &self.line,
                 extent: Extent::Longer { length, hash },
                 number: self.number,
                 end,
             }));
         }
-        let bytes = unmarked(&self.line, mark);
-        let (bytes, end) = match bytes.strip_suffix(b"\n") {
+        let (bytes, end) = match self.line.strip_suffix(b"\n") {
             Some(bytes) => (bytes, LineEnd::Newline),
-            None => (bytes, LineEnd::Input),
+            None => (&*self.line, LineEnd::Input),
         };
         Ok(Some(RawLine {
             bytes: bytes.strip_suffix(b"\r").unwrap_or(bytes),
@@ -151,10 +148,6 @@ impl Lines {
 
 /// Of UTF-8, as some editors put it at the beginning of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-
-fn unmarked<'a>(line: &'a [u8], mark: &[u8]) -> &'a [u8] {
-    line.strip_prefix(mark).unwrap_or(line)
-}
 
 #[cfg(test)]
 mod tests {
