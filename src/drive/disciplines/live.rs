@@ -72,7 +72,9 @@ impl Plan {
     /// How long they take for real, as far as the modelled API tells.
     pub fn takes(&self, live: Live) -> Duration {
         let rows = self.done(live);
-        let took = on_all_cores(&rows, |row| self.run(row, &self.work, &self.api).0.finish);
+        let took = on_all_cores(&rows, |row| {
+            self.run(row, &self.work, &self.api).figures.finish
+        });
         took.into_iter()
             .fold(Duration::ZERO, Duration::saturating_add)
     }
@@ -272,7 +274,7 @@ impl<'a> Run<'a> {
                     End::Signalled(signal) => Some(*signal),
                     End::Finished | End::Stopped(_) | End::InputLost(_) | End::SinkLost(_) => None,
                 };
-                return (self.trial.close(self.clock.now()).0, signal);
+                return (self.trial.close(self.clock.now()).figures, signal);
             }
             let woken = tokio::select! {
                 biased;

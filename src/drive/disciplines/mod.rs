@@ -22,12 +22,11 @@ pub use work::{Keep, Work};
 use super::cores::on_all_cores;
 use super::modelled::Modelled;
 use crate::limit::{Guard, Setting};
-use crate::metrics::{Owner, Stretch};
+use crate::metrics::Owner;
 use crate::model::{Latency, ModelSpec};
-use crate::report::comparison::{
-    Comparison, Figures, Held, Jobs, Numbers, Row, Seen, Still, World,
-};
+use crate::report::comparison::{Comparison, Held, Jobs, Numbers, Row, Seen, Still, World};
 use conduct::Course;
+use record::Measured;
 use simulate::simulate;
 use table::Stills;
 use trial::{Asked, Trial};
@@ -93,7 +92,7 @@ impl Plan {
     }
 
     /// One discipline with these jobs, in front of this API, as new.
-    fn run(&self, discipline: &Discipline, work: &Work, api: &ModelSpec) -> (Figures, Stretch) {
+    fn run(&self, discipline: &Discipline, work: &Work, api: &ModelSpec) -> Measured {
         let course = self.course();
         let api = Modelled::new(api, None, course.setting, self.numbers.seed);
         let limits = (discipline.limits)(&self.numbers).unwrap_or_default();
@@ -110,7 +109,7 @@ impl Plan {
 
     fn still(&self, discipline: &Discipline, latency: Latency) -> Still {
         let (least, most) = STILL;
-        let slots = self.numbers.slots.get().saturating_mul(10);
+        let slots = self.numbers.slots.get();
         // So many come in one latency at the rate. A list of fewer than twice that is through before it is seen
         // how many are in flight.
         let seconds = latency.median().as_secs_f64();
@@ -120,29 +119,34 @@ impl Plan {
             reason = "a float saturates; rates are never negative"
         )]
         let come = (self.numbers.rate.per_second() * seconds) as u64;
-        let count = slots.max(come.saturating_mul(4)).clamp(least, most);
+        let rounds = slots.saturating_mul(10);
+        let count = rounds.max(come.saturating_mul(4)).clamp(least, most);
+        // Whole rounds of all slots, if there are some.
+        let count = if slots < count {
+            count - count % slots
+        } else {
+            count
+        };
         let work = Work::equal(count, 1);
         let api = ModelSpec {
             latency,
             ..self.api.clone()
         };
-        let (figures, stretch) = self.run(discipline, &work, &api);
-        // What a rate sends is told by its sends: a server that is slower than it answers later and later.
+        let Measured {
+            figures,
+            stretch,
+            rate,
+        } = self.run(discipline, &work, &api);
         let by_slots = stretch
             .shares
             .first()
             .is_some_and(|most| most.0 == Owner::Slot);
         let piles_up = self.api.slots.is_some_and(|slots| slots.get() < come);
-        if by_slots {
-            Still {
-                rate: stretch.rate,
-                in_flight: Some(stretch.in_flight),
-            }
-        } else {
-            Still {
-                rate: figures.rate.unwrap_or(stretch.rate),
-                in_flight: (count / 2 >= come && !piles_up).then_some(stretch.in_flight),
-            }
+        let stands = by_slots || (count / 2 >= come && !piles_up);
+        Still {
+            // Told by the sends: a server that is slower than a rate answers later and later.
+            rate: rate.or(figures.rate).unwrap_or(stretch.rate),
+            in_flight: stands.then_some(stretch.in_flight),
         }
     }
 }
@@ -171,7 +175,7 @@ pub fn compare(plan: &Plan) -> Comparison {
     let rows = on_all_cores(&rows, |row| Row {
         key: row.key,
         name: (row.name)(&plan.numbers),
-        seen: Seen::Run(Box::new(plan.run(row, &plan.work, &plan.api).0)),
+        seen: Seen::Run(Box::new(plan.run(row, &plan.work, &plan.api).figures)),
     });
     Comparison {
         numbers: plan.numbers.clone(),

@@ -11,6 +11,16 @@ use crate::outcome::{Failure, Outcome, Reached, Status};
 use crate::report::comparison::{Figures, LONG, Means, Others, Raster, SHORT};
 use crate::units::Tick;
 
+/// A run as it was measured.
+pub(super) struct Measured {
+    pub(super) figures: Figures,
+    /// The means that theory is set beside.
+    pub(super) stretch: Stretch,
+    /// Sends per second behind the first round of all slots, from the last send of that round to the last of all: of a
+    /// whole number of rounds exact where all take as long, however the sends of a round are spread. `None` under two rounds.
+    pub(super) rate: Option<f64>,
+}
+
 /// What is seen of a discipline while it runs. Memory: fixed, but what is sent within a second.
 #[derive(Debug)]
 pub(super) struct Record {
@@ -26,6 +36,10 @@ pub(super) struct Record {
     on_their_way: u64,
     peak: u64,
     sends: Sends,
+    /// Sends that fill all slots once.
+    round: u64,
+    /// The last of the first round.
+    filled: Tick,
     /// Those of them that found no connection in the end.
     never_left: u64,
     refused: u64,
@@ -36,7 +50,8 @@ pub(super) struct Record {
 }
 
 impl Record {
-    pub(super) fn new(raster: Raster) -> Self {
+    /// `round` is the number of slots.
+    pub(super) fn new(raster: Raster, round: u64) -> Self {
         let longest = u64::MAX / 1_000;
         Self {
             short: Busiest::new(SHORT),
@@ -49,6 +64,8 @@ impl Record {
             on_their_way: 0,
             peak: 0,
             sends: Sends::default(),
+            round,
+            filled: Tick::ZERO,
             never_left: 0,
             refused: 0,
             others: Others::default(),
@@ -65,6 +82,9 @@ impl Record {
         self.raster.sent(at);
         self.timeline.sent(at);
         self.sends.add(at);
+        if self.sends.count == self.round {
+            self.filled = at;
+        }
         self.on_their_way += 1;
         self.peak = self.peak.max(self.on_their_way);
     }
@@ -123,8 +143,16 @@ impl Record {
         self.not_sent > 0
     }
 
-    /// The figures, with who held the jobs longest.
-    pub(super) fn close(self, bound_by: String, stretch: &Stretch) -> Figures {
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    fn rate_of_rounds(&self) -> Option<f64> {
+        let span = self.sends.last.since(self.filled).as_secs_f64();
+        let behind = self.sends.count.saturating_sub(self.round);
+        (behind >= self.round && span > 0.0).then(|| behind as f64 / span)
+    }
+
+    /// What was measured, with who held the jobs longest.
+    pub(super) fn close(self, bound_by: String, stretch: Stretch) -> Measured {
+        let rate = self.rate_of_rounds();
         let quantile = |share: f64| {
             let micros = self.answered.value_at_quantile(share);
             let span = Duration::from_micros(micros).min(self.longest);
@@ -132,7 +160,7 @@ impl Record {
         };
         let mean = self.flights.0.checked_div(u128::from(self.flights.1));
         let mean = mean.map(|mean| u64::try_from(mean).unwrap_or(u64::MAX));
-        Figures {
+        let figures = Figures {
             sends: self.sends.count - self.never_left,
             rate: self.sends.rate(),
             most_in_short: self.short.most(),
@@ -154,6 +182,11 @@ impl Record {
             }),
             raster: self.raster,
             timeline: self.timeline,
+        };
+        Measured {
+            figures,
+            stretch,
+            rate,
         }
     }
 }

@@ -1,16 +1,15 @@
 //! A trial in virtual time, in front of the modelled API. Floor 5: drive.
 
+use super::record::Measured;
 use super::trial::Trial;
 use crate::drive::answers::{Answer, Answers};
 use crate::drive::modelled::Modelled;
 use crate::drive::simulated::Api;
 use crate::engine::Event;
-use crate::metrics::Stretch;
-use crate::report::comparison::Figures;
 use crate::units::Tick;
 
 /// Runs a trial to its end. What is sent arrives at once.
-pub(super) fn simulate(mut trial: Trial<'_>, mut api: Modelled) -> (Figures, Stretch) {
+pub(super) fn simulate(mut trial: Trial<'_>, mut api: Modelled) -> Measured {
     let mut answers = Answers::default();
     let mut now = Tick::ZERO;
     loop {

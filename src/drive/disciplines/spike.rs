@@ -32,7 +32,7 @@ pub(super) fn spike(plan: &Plan) -> Option<Spike> {
     let beside = plan.disciplines().filter(|row| BESIDE.contains(&row.key));
     let mut rows: Vec<Spiked> = beside
         .map(|row| {
-            let (figures, _) = plan.run(row, &work, &api);
+            let figures = plan.run(row, &work, &api).figures;
             Spiked {
                 key: row.key,
                 name: (row.name)(&plan.numbers),

@@ -1,7 +1,7 @@
 //! What each discipline is promised to show, in virtual time. Floor 5: drive.
 
 use super::*;
-use crate::report::comparison;
+use crate::report::comparison::{self, Figures};
 use crate::units::{Cost, Rate, Tick, three_digits};
 
 /// The numbers of `--qps RATE` alone.
@@ -127,9 +127,37 @@ fn what_each_holds_still_is_slots_or_rate_and_both_are_bounded() {
         ..plan("1M/s")
     });
     let rates = fast.held.iter().map(|held| held.columns[0].rate.round());
-    assert_eq!(rates.collect::<Vec<_>>(), [20_000.0, 1e6, 19_998.0]);
+    assert_eq!(rates.collect::<Vec<_>>(), [20_000.0, 1e6, 20_000.0]);
     let both: Vec<String> = still("both").into_iter().map(|pair| pair.0).collect();
-    assert_eq!(both, ["10.0", "10.0", "10.0", "4.05"]);
+    assert_eq!(both, ["10.0", "10.0", "10.0", "4.00"]);
+}
+
+#[test]
+fn slots_and_a_rate_send_no_more_than_either_alone() {
+    let latencies = [1, 50, 990, 1_010, 2_000, 5_000];
+    for (rate, slots) in [("20", 20), ("7", 20), ("19.8", 7), ("3", 333), ("1/m", 1)] {
+        let mut plan = Plan {
+            chosen: vec!["semaphore", "qps", "both"],
+            latencies: latencies
+                .map(|millis| Latency::Fixed(Duration::from_millis(millis)))
+                .into(),
+            ..plan(rate)
+        };
+        plan.numbers.slots = Cost::new(slots).unwrap();
+        let seen = compare(&plan);
+        let [semaphore, qps, both] = &seen.held[..] else {
+            panic!("{:?}", seen.held);
+        };
+        for (nth, both) in both.columns.iter().enumerate() {
+            let lower = semaphore.columns[nth].rate.min(qps.columns[nth].rate);
+            let apart = (both.rate / lower - 1.0).abs();
+            let at = latencies[nth];
+            assert!(
+                apart < 1e-6,
+                "{rate}, {slots} slots at {at} ms: {both:?}, {lower}"
+            );
+        }
+    }
 }
 
 #[test]

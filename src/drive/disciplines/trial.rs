@@ -10,7 +10,7 @@ use http::StatusCode;
 use http::header::RETRY_AFTER;
 
 use super::conduct::{Conduct, Course, SLEEP};
-use super::record::Record;
+use super::record::{Measured, Record};
 use super::table::{Discipline, PROCESSES};
 use super::work::Work;
 use crate::engine::{Action, End, Engine, Event, Grant, Ticket};
@@ -18,9 +18,9 @@ use crate::job::Job;
 use crate::limit::Spec;
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::Theory;
-use crate::metrics::{Owner, Setup, Stretch};
+use crate::metrics::{Owner, Setup};
 use crate::outcome::{Head, Outcome};
-use crate::report::comparison::{Figures, Numbers, Raster};
+use crate::report::comparison::{Numbers, Raster};
 use crate::retry::Policy;
 use crate::units::{Tick, nanos};
 
@@ -107,7 +107,10 @@ impl<'a> Trial<'a> {
             outbox: Vec::new(),
             draining: false,
             end: None,
-            record: Record::new(Raster::new(&numbers.window, &numbers.rate)),
+            record: Record::new(
+                Raster::new(&numbers.window, &numbers.rate),
+                numbers.slots.get(),
+            ),
             engine: Engine::new(rules),
         }
     }
@@ -213,8 +216,8 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// The figures, and the means that theory is set beside.
-    pub(super) fn close(self, now: Tick) -> (Figures, Stretch) {
+    /// What was measured.
+    pub(super) fn close(self, now: Tick) -> Measured {
         let summary = self.engine.close(now);
         let theory = Theory::of(&self.setup, &summary);
         let binding = Diagnosis::of(&summary, &self.setup, &theory).binding;
@@ -229,8 +232,7 @@ impl<'a> Trial<'a> {
             Some(Owner::Limit(number)) => limit(number),
             Some(owner) => self.setup.name_of(owner),
         };
-        let figures = self.record.close(bound_by, &summary.stretch);
-        (figures, summary.stretch)
+        self.record.close(bound_by, summary.stretch)
     }
 
     /// Until when the sender stalls, if it does now.
