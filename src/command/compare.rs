@@ -219,6 +219,15 @@ fn live(
     } else {
         Live::Servers
     };
+    if let Some(why) = plan.refused(live) {
+        let mend = match live {
+            Live::Servers if plan.chosen.contains(&"storm") => {
+                "leave out --live, or model the API with --api SPEC"
+            }
+            Live::Servers | Live::Mock => "leave out --live, or name another --discipline",
+        };
+        return Err(Problem::usage(why, mend));
+    }
     let announced = announced(plan, live);
     if !args.real.yes {
         return Err(Problem::usage(

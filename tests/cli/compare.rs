@@ -427,6 +427,37 @@ fn live_sends_nothing_without_yes() {
 }
 
 #[test]
+fn live_of_disciplines_that_are_never_sent_is_refused_and_tells_why() {
+    let server = Server::start([Step::ok()]);
+    let stalls = "is shown in virtual time only: its sender stalls";
+    for (keys, why, mend) in [
+        (
+            "early",
+            format!("early {stalls}"),
+            "name another --discipline",
+        ),
+        (
+            "early,late",
+            format!("early {stalls}; late {stalls}"),
+            "leave out --live",
+        ),
+        (
+            "storm",
+            "storm is shown only against the modelled API".to_owned(),
+            "--api SPEC",
+        ),
+    ] {
+        for yes in [&[][..], &["--yes"]] {
+            let done = compare(["--live", "--discipline", keys]).args(yes);
+            let done = done.jobs("jobs.urls", server.list(5)).output();
+            done.exits(2).says(&why).says(mend);
+            assert!(done.stdout.is_empty(), "{done}");
+        }
+    }
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
 fn live_sends_the_jobs_of_each_discipline_to_their_servers() {
     let server = Server::start([Step::ok()]);
     let args = [

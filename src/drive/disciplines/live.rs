@@ -69,6 +69,16 @@ impl Plan {
         self.disciplines().filter(done).collect()
     }
 
+    /// Why nothing is done for real; `None` if something is.
+    pub fn refused(&self, live: Live) -> Option<String> {
+        let why = |row: &Discipline| {
+            let why = live.refuses(row.conduct)?;
+            Some(format!("{} is shown {why}", row.key))
+        };
+        let whys: Option<Vec<String>> = self.disciplines().map(why).collect();
+        whys.map(|whys| whys.join("; "))
+    }
+
     /// How long they take for real, as far as the modelled API tells.
     pub fn takes(&self, live: Live) -> Duration {
         let rows = self.done(live);
