@@ -221,6 +221,25 @@ fn theory_and_observation_are_of_one_run_and_of_more_than_a_send() {
 }
 
 #[test]
+fn an_api_that_refused_much_is_not_said_to_accept_what_was_sent() {
+    let theory = |api: &str| {
+        let done = compare(["--discipline", "semaphore", "--jobs", "100", "--api", api]);
+        let page = page(&done.output());
+        page.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let told = theory("latency=40s");
+    let yet = "on average within what the API accepts, yet 50 of 100 were refused.";
+    assert!(told.contains(yet), "{told}");
+    let told = theory("latency=40s,limit=20/1s window");
+    assert!(
+        told.contains("0.5/s, within what the API accepts."),
+        "{told}"
+    );
+    let told = theory("latency=40s,limit=20/1s window,limit=tokens 1000/1s window");
+    assert!(told.contains("observed at 0.5/s."), "{told}");
+}
+
+#[test]
 fn bad_lines_are_told_with_their_place_and_left_out() {
     let jobs =
         "{\"url\":\"http://a.test/1\"}\nnonsense\n{\"url\":\"http://a.test/2\",\"at\":\"noon\"}\n";

@@ -2,6 +2,7 @@
 
 use super::words::{accepted, plain_span, short};
 use super::{Comparison, Figures};
+use crate::model::ModelSpec;
 
 impl Comparison {
     /// The theory of slots beside what was observed; `None` if no semaphore was run.
@@ -23,12 +24,18 @@ impl Comparison {
             return Some(format!("{theory}."));
         }
         let observed = means.rate;
-        let beside = match self.api().map(accepted) {
-            Some(Some(rate)) if observed > rate => {
+        let of_units = |api: &ModelSpec| api.limits.iter().any(|limit| limit.counts.is_units());
+        let beside = match self.api().and_then(accepted) {
+            Some(rate) if observed > rate => {
                 format!(", {} times what the API accepts", short(observed / rate))
             }
-            Some(Some(_)) => ", within what the API accepts".to_owned(),
-            Some(None) | None => String::new(),
+            Some(_) if seen.refused > 0 && self.api().is_some_and(of_units) => String::new(),
+            Some(_) if seen.refused > 0 => format!(
+                ", on average within what the API accepts, yet {} of {} were refused",
+                seen.refused, seen.sends
+            ),
+            Some(_) => ", within what the API accepts".to_owned(),
+            None => String::new(),
         };
         Some(format!(
             "{theory}; {} was observed at {}/s{beside}.",
