@@ -88,7 +88,7 @@ impl Figures {
             };
             let seen = read(&raw);
             let added = seen.and_then(|seen| Ok(self.line(&seen, counts, at)?));
-            added.map_err(|why| damaged(&shown, &raw, &why))?;
+            added.map_err(|why| damaged(&shown, &raw, &why, "| shaper report -"))?;
         }
         Ok(())
     }

@@ -49,7 +49,7 @@ impl Scan {
             match read(&raw) {
                 Ok(row) => scan.add(&row, raw.number, starts, &mut lasts),
                 Err(_) if is_torn(&raw) => scan.torn = Some(raw.number),
-                Err(why) => return Err(damaged(&shown, &raw, &why)),
+                Err(why) => return Err(damaged(&shown, &raw, &why, "| shaper report -")),
             }
         }
         scan.replaced = lasts.replaced();
@@ -139,12 +139,15 @@ fn is_foreign(bytes: &[u8]) -> bool {
     !matches!(bytes.first(), Some(b'{' | 0))
 }
 
-pub(super) fn damaged(shown: &str, raw: &Raw, wrong: &NoResult) -> Problem {
+/// `unpacked` is how its reader takes what was packed.
+pub(super) fn damaged(shown: &str, raw: &Raw, wrong: &NoResult, unpacked: &str) -> Problem {
     let what = no_result(&wrong.why);
     let mend = match raw.number {
-        1 if raw.bytes.starts_with(GZIP) => "unpack it: zcat FILE | shaper report -",
-        1 => "name a file that `shaper run -o` has written",
-        _ => "the lines before it are whole: keep those in a file of their own",
+        1 if raw.bytes.starts_with(GZIP) => {
+            format!("unpack it: zcat FILE {unpacked}")
+        }
+        1 => "name a file that `shaper run -o` has written".to_owned(),
+        _ => "the lines before it are whole: keep those in a file of their own".to_owned(),
     };
     let place = format!("{shown}:{}", raw.number);
     let column = wrong.column.map(|column| format!(":{column}"));

@@ -56,7 +56,7 @@ pub fn read(results: &mut Results, needs: &Needs) -> Result<Sends, Problem> {
                     Problem::usage(what, mend).at(format!("{shown}:{}", raw.number))
                 })?,
             Err(_) if is_torn(&raw) => sends.torn = Some(raw.number),
-            Err(why) => return Err(damaged(&shown, &raw, &why)),
+            Err(why) => return Err(damaged(&shown, &raw, &why, "| shaper verify -")),
         }
     }
     if sends.results == 0 {

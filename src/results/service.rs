@@ -42,7 +42,7 @@ pub fn service(path: &Path) -> Result<Service, Problem> {
                 results += 1;
             }
             Err(_) if is_torn(&raw) && results > 0 => {}
-            Err(why) => return Err(damaged(&shown, &raw, &why)),
+            Err(why) => return Err(damaged(&shown, &raw, &why, "> results.jsonl")),
         }
     }
     if service.ok.count() > 0 {

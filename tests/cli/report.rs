@@ -553,7 +553,7 @@ fn what_is_no_result_is_told_with_its_place_and_a_mend() {
     report_of(packed)
         .output()
         .exits(2)
-        .says("mend: unpack it: zcat");
+        .says("mend: unpack it: zcat FILE | shaper report -");
     let beside = report_of(lines(1)).args([RUN]).file(RUN, RUN_FILE).output();
     let words = "out.jsonl.run: tells what a run was and holds no results";
     beside

@@ -371,6 +371,10 @@ fn what_cannot_be_read_is_told_with_its_place_and_exit_2() {
         let done = verify().jobs(OUT, text).args(limit).output();
         done.exits(2).says(words).says("mend: ");
     }
+    let packed = [&[0x1f, 0x8b, 8, 0][..], b"\n"].concat();
+    let done = verify().jobs(OUT, packed).args(limit).output();
+    done.exits(2)
+        .says("mend: unpack it: zcat FILE | shaper verify -");
     let done = verify().jobs(OUT, &torn).args(limit).output();
     done.exits(0);
     shows(&done, &["line 4 is torn"]);
