@@ -103,7 +103,7 @@ csv\t'For spreadsheets'
 none\t'No report'"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l report-file -d 'Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l html -d 'The report as one page with charts, which needs no other file and no network' -r -F
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l hdr -d 'Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l hdr -d 'FILE.hlog: latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -157,7 +157,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -l html -d 'The r
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -l hdr -d 'Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l hdr -d 'FILE.hlog: latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l live -d 'Send over HTTP, one discipline after the other'
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l yes -d 'Send what --live announces'
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l strict -d 'Check the whole input first; any bad line stops before the first send'
@@ -223,7 +223,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l color -d 'Colour:
 always\t'Always'
 never\t'Never'"
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l html -d 'The report as one page with charts, which needs no other file and no network' -r -F
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l hdr -d 'Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l hdr -d 'FILE.hlog: latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l ordered -d 'Results in the order of the input, as for run: one that waits for an older one keeps its slot'
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l strict -d 'Check the whole input first; any bad line stops before the first send'
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l allow-empty -d 'An input without jobs is no error'
@@ -256,7 +256,7 @@ csv\t'For spreadsheets'
 none\t'No report'"
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l report-file -d 'Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l html -d 'The report as one page with charts, which needs no other file and no network' -r -F
-complete -c shaper -n "__fish_shaper_using_subcommand report" -l hdr -d 'Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l hdr -d 'FILE.hlog: latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"

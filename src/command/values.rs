@@ -245,9 +245,15 @@ pub(super) fn file(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// The word before the ending says which latencies: a slip in it would write others.
+/// The ending says which form, and the word before it which latencies: a slip in them would write others.
 pub(super) fn latencies(text: &str) -> Result<PathBuf, String> {
     let path = file(text)?;
+    if Hdr::foreign_ending(&path).is_some() {
+        return Err(
+            "name FILE.hlog for a log of all latencies, FILE.hgrm or FILE.txt for percentiles to plot"
+                .to_owned(),
+        );
+    }
     match Hdr::meant(&path) {
         Some(tag) => Err(format!(
             "no latencies are called so, did you mean {tag}? There are service_ok, service_failed, since_due_ok and \

@@ -33,6 +33,9 @@ const TAGS: [Row; 4] = [
     }),
 ];
 
+/// The ending of a log.
+const LOGGED: &str = "hlog";
+
 /// Endings of files that are plotted.
 const PLOTTED: [&str; 2] = ["hgrm", "txt"];
 
@@ -54,6 +57,13 @@ impl Hdr {
         };
         let named = TAGS.iter().position(|Row(tag, _)| word == *tag);
         Self::Plot(named.unwrap_or(0))
+    }
+
+    /// The ending of a name that has one, and none of those that latencies have: who wrote it meant something else.
+    pub fn foreign_ending(path: &Path) -> Option<String> {
+        let name = path.file_name()?.to_string_lossy();
+        let (_, end) = name.rsplit_once('.')?;
+        (end != LOGGED && !PLOTTED.contains(&end)).then(|| end.to_owned())
     }
 
     /// The tag that was probably meant where a word that is none stands before the ending.
@@ -329,8 +339,10 @@ mod tests {
             ("run.2.5.hgrm", Hdr::Plot(0)),
             ("services.hgrm", Hdr::Plot(0)),
         ] {
-            assert_eq!(Hdr::of(Path::new(name)), expected, "{name}");
-            assert_eq!(Hdr::meant(Path::new(name)), None, "{name}");
+            let path = Path::new(name);
+            assert_eq!(Hdr::of(path), expected, "{name}");
+            assert_eq!(Hdr::meant(path), None, "{name}");
+            assert_eq!(Hdr::foreign_ending(path), None, "{name}");
         }
         for (name, tag) in [
             ("run.service_fialed.hgrm", "service_failed"),
@@ -339,6 +351,10 @@ mod tests {
             ("run.service.hgrm", "service_ok"),
         ] {
             assert_eq!(Hdr::meant(Path::new(name)), Some(tag), "{name}");
+        }
+        for (name, end) in [("a.hgrm/x.csv", "csv"), ("run.HLOG", "HLOG"), ("x.", "")] {
+            let foreign = Hdr::foreign_ending(Path::new(name));
+            assert_eq!(foreign.as_deref(), Some(end), "{name}");
         }
     }
 }

@@ -134,23 +134,22 @@ fn files_beside_a_report_that_have_no_place_are_told_before_anything_is_sent() {
     for (option, file, exit, said) in [
         ("--hdr", "no/such/folder/a", 3, "its folder does not exist"),
         ("--hdr", ".", 3, "it is a directory"),
-        ("--hdr", "jobs.urls", 2, "the jobs are read from it"),
-        ("--hdr", OUT, 2, "the results go there"),
-        ("--hdr", "out.jsonl.run", 2, "what the run was goes there"),
-        ("--hdr", "./report.json", 2, "the report goes there"),
-        ("--hdr", "page.html", 2, "the page goes there"),
+        ("--hdr", "jobs.txt", 2, "the jobs are read from it"),
+        ("--hdr", OUT, 2, "name FILE.hlog"),
+        ("--hdr", "page.txt", 2, "the page goes there"),
         ("--hdr", "./a", 2, "the latencies go there"),
         ("--hdr", "-", 2, "name a file"),
         ("--html", "-", 2, "name a file"),
         ("--html", "no/such/folder/a", 3, "its folder does not exist"),
-        ("--html", "jobs.urls", 2, "the jobs are read from it"),
+        ("--html", "jobs.txt", 2, "the jobs are read from it"),
         ("--html", OUT, 2, "the results go there"),
+        ("--html", "out.jsonl.run", 2, "what the run was goes there"),
         ("--html", "report.json", 2, "the report goes there"),
     ] {
-        let done = Shaper::run().jobs("jobs.urls", &list).with_results();
+        let done = Shaper::run().jobs("jobs.txt", &list).with_results();
         let others: &[&str] = match option {
             "--html" => &[],
-            _ => &["--html", "page.html", "--hdr", "a"],
+            _ => &["--html", "page.txt", "--hdr", "a"],
         };
         let done = done.reporting().args(others).args([option, file]);
         let done = done.output();

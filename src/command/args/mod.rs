@@ -112,6 +112,7 @@ mod tests {
             ("--qps None", "did you mean none?"),
             ("-c 18446744073709551616", "from 1 to 18446744073709551615"),
             ("--hdr x.service_okk.hgrm", "did you mean service_ok?"),
+            ("--hdr x.csv", "name FILE.hlog"),
             ("--backoff 2s..1s", "MIN 2.00 s is above MAX 1.00 s"),
             ("--timeout 0", "above 0s"),
             ("--timeout -1s", "write a time"),

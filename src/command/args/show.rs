@@ -24,8 +24,8 @@ pub(in crate::command) struct ShowArgs {
     /// The report as one page with charts, which needs no other file and no network
     #[arg(long, value_name = "FILE", value_parser = file)]
     pub(in crate::command) html: Option<PathBuf>,
-    /// Latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in
-    /// `x.since_due_ok.hgrm`; repeatable
+    /// FILE.hlog: latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or
+    /// as in `x.since_due_ok.hgrm`; repeatable
     #[arg(long, value_name = "FILE", value_parser = latencies)]
     pub(in crate::command) hdr: Vec<PathBuf>,
     /// Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never
