@@ -14,6 +14,7 @@ use indicatif::{ProgressBar, TermLike};
 
 use crate::letters::calm;
 use crate::metrics::{Counts, Owner, Setup};
+use crate::report::hung;
 use crate::terminal::{self, Screen};
 use crate::units::Tick;
 use canvas::{Canvas, Clear};
@@ -162,10 +163,19 @@ impl Progress {
         (self.mode != Mode::None).then_some(self.next)
     }
 
-    /// Prints a message above the line that is redrawn, whole: a terminal breaks the lines that are too long for it.
+    /// Prints a message above the line that is redrawn, whole: for a terminal it is broken between words.
     pub fn note(&mut self, text: &str) {
         self.remeasure();
-        let print = || text.lines().for_each(|line| self.print(line));
+        let print = || {
+            for line in text.lines() {
+                match self.columns_of_text() {
+                    Some(columns) => broken(&calm(line), columns)
+                        .iter()
+                        .for_each(|line| self.print(line)),
+                    None => self.print(line),
+                }
+            }
+        };
         match &self.bar {
             Some(bar) => bar.suspend(print),
             None => print(),
@@ -235,6 +245,14 @@ impl Progress {
     fn columns_of_text(&self) -> Option<u16> {
         self.columns.filter(|&columns| columns > 0)
     }
+}
+
+/// The line in as many as it takes, the further ones as far in as the first.
+fn broken(line: &str, columns: u16) -> Vec<String> {
+    let text = line.trim_start_matches(' ');
+    let (before, _) = line.split_at(line.len() - text.len());
+    let indent = before.len().min(usize::from(columns) / 2);
+    hung(&before[..indent], indent, text, columns.into())
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ fn one_bar_stands_and_notes_above_it(clear: Clear) {
         progress.update(now, &snapshot(u64::from(job)));
         if job % 20 == 0 {
             // The last letter stands in the last column: the terminal waits with its next row.
-            let note = format!("note {job:3}: http://h/{}", "x".repeat(281));
+            let note = format!("note_{job:03}:_http://h/{}", "x".repeat(281));
             assert_eq!(note.len(), 300);
             progress.note(&format!("{note}\nits second line"));
             notes.extend([note, "its second line".to_owned()]);
@@ -122,6 +122,28 @@ fn one_bar_stands_and_notes_above_it(clear: Clear) {
     }
     progress.finish();
     assert_eq!(terminal.lines(), notes);
+}
+
+#[test]
+fn a_note_that_is_wider_than_the_terminal_is_broken_between_words() {
+    let note = "stopping early: 3 answers 401 (--stop-if '401>2'); finishing 1 in flight; a second signal stops";
+    let mend = "mend: go on by the same command with --resume; none of the others is lost";
+    for columns in 40..=120 {
+        let terminal = Terminal::of(columns, 30);
+        let mut progress = terminal.progress(Clear::Code);
+        progress.note(&format!("{note}\n  {mend}"));
+        let own = terminal.0.lock().unwrap();
+        let screen = own.0.screen();
+        assert!((0..30).all(|row| !screen.row_wrapped(row)), "{columns}");
+        let rows: Vec<String> = screen.rows(0, columns).collect();
+        let (first, second): (Vec<&String>, Vec<&String>) =
+            rows.iter().partition(|row| !row.starts_with("  "));
+        for (rows, told) in [(first, note), (second, mend)] {
+            let words = rows.iter().flat_map(|row| row.split_whitespace());
+            let words: Vec<&str> = words.collect();
+            assert_eq!(words.join(" "), told, "{columns}: {rows:?}");
+        }
+    }
 }
 
 #[test]

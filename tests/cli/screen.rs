@@ -238,6 +238,7 @@ fn what_is_said_above_the_bar_is_whole_on_terminals_of_all_widths() {
             .output();
         done.exits(1);
         let (end, _) = left_on(&done.stderr, columns);
+        let end = end.split_whitespace().collect::<Vec<_>>().join(" ");
         for whole in [
             "unknown field \"tokns\"",
             "did you mean \"tokens\"?",
