@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::late::Late;
 use super::table::QUANTILES;
 use super::{Report, Standing, proof, sources};
 use crate::engine::End;
@@ -66,7 +67,7 @@ fn figures(report: &Report) -> Value {
         "retries": summary.tally.retries,
         "pauses": summary.unseen.map(|unseen| unseen.pauses),
         "unrepeated": summary.unseen.map(|unseen| unseen.unrepeated),
-        "late_held_by": report.late_owner().map(|owner| report.setup.name_of(owner)),
+        "late_held_by": report.late_by().map(Late::name),
         "late_sends": summary.tally.late,
         "failures": counted(&summary.tally.failures),
         "try_failures": counted(&summary.tally.try_failures),

@@ -12,6 +12,7 @@ mod grid;
 pub mod hdr;
 pub mod html;
 pub mod json;
+mod late;
 pub mod limits;
 #[cfg(test)]
 mod names;
@@ -36,11 +37,10 @@ pub use sources::{Source, Sources};
 use std::time::Duration;
 
 use crate::engine::{Arrivals, End, Refund};
-use crate::limit::{Leaves, Spec};
 use crate::metrics::condition::{Condition, Judged, Known};
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::Theory;
-use crate::metrics::{Owner, Part, Setup, Summary, waited};
+use crate::metrics::{Setup, Summary};
 
 /// Everything that a report can tell.
 #[derive(Debug)]
@@ -129,43 +129,6 @@ impl Report {
             sources: Some(sources),
             ..self
         }
-    }
-
-    /// What made jobs late, if any were. Due times are those of the request limits, so these hardly ever do,
-    /// nor does an input that had no job.
-    fn late_owner(&self) -> Option<Owner> {
-        // What depends on costs, replies or keys is not on the schedule.
-        let unplanned = |limit: &Spec| {
-            limit.counts.is_units() || limit.leaves == Leaves::Reply || limit.per.is_some()
-        };
-        let delays = |owner: Owner| match owner {
-            Owner::Nothing | Owner::Input => false,
-            Owner::Limit(number) => {
-                self.facts.arrivals == Arrivals::Once
-                    || self.setup.limits.get(number).is_some_and(unplanned)
-            }
-            Owner::LookAhead
-            | Owner::Slot
-            | Owner::HostSlot
-            | Owner::Order
-            | Owner::Pause
-            | Owner::Connect
-            | Owner::Backoff
-            | Owner::Sink
-            | Owner::Client => true,
-        };
-        let shares = self.summary.stretch.shares.iter().map(|(owner, _)| *owner);
-        let owners: Vec<Owner> = match self.summary.stretch.part {
-            Part::Steady | Part::Whole => shares.collect(),
-            Part::Recorded => {
-                let waited = waited(&self.summary, &self.setup).into_iter();
-                waited.filter_map(|wait| wait.owner).collect()
-            }
-        };
-        owners
-            .into_iter()
-            .find(|owner| delays(*owner))
-            .filter(|_| self.summary.tally.late > 0)
     }
 
     /// Whether all that was read is known: the run is over and has told it.

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::Report;
+use crate::metrics::Part;
 use crate::metrics::condition::Judged;
 use crate::metrics::littles::Cause;
-use crate::metrics::{LATE, Owner, Part};
 use crate::units::{show_span, three_digits};
 
 /// Little's law is a law of means over whole tries: within so many per cent it is said to agree. A try
@@ -78,21 +78,6 @@ impl Report {
             sends.count,
             show_span(sends.last.since(sends.first))
         ))
-    }
-
-    /// How many were sent late, and what held them; `None` if none was.
-    pub(super) fn late(&self) -> Option<String> {
-        let tally = &self.summary.tally;
-        let owner = self.late_owner().unwrap_or(Owner::Client);
-        (tally.late > 0).then(|| {
-            format!(
-                "{} of {} jobs were first sent over {} after they were due, held by {}",
-                tally.late,
-                tally.since_due.count(),
-                show_span(LATE),
-                self.setup.name_of(owner)
-            )
-        })
     }
 }
 

@@ -80,6 +80,29 @@ fn a_stall_is_seen_by_every_job_that_it_delayed() {
 }
 
 #[test]
+fn jobs_are_late_by_the_retries_that_took_their_permits_whoever_tells_it() {
+    let rules = Rules {
+        retry: Policy {
+            max_attempts: NonZeroU32::new(2).expect("it is above zero"),
+            jitter: Jitter::None,
+            ..Policy::default()
+        },
+        ..rules(20, vec![qps("20/s")])
+    };
+    let of = recorded(&rules, 60, |_, job, grant| {
+        let failed = job.hash.0 % 2 == 0 && grant.attempt == 1;
+        answer(MILLI * 10, if failed { 503 } else { 200 })
+    });
+    let late = "jobs were first sent over 100 ms after they were due, held by retries, which";
+    let report = says(&of, &[late, "took permits of --qps 20"]);
+    assert_eq!(report["late_held_by"], "retries");
+    let alone = || Shaper::plain().args(["report"]).jobs(OUT, &of.results);
+    shows(&alone().output(), &[late, "took permits of limit qps"]);
+    let report = told(&alone().args(["--report", "json"]).output());
+    assert_eq!(report["late_held_by"], "retries", "{report}");
+}
+
+#[test]
 fn latencies_beyond_an_hour_are_counted_and_told() {
     let slow = [Duration::from_secs(90), Duration::from_secs(2 * 3600)];
     let mut rules = rules(2, Vec::new());
