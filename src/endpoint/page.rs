@@ -210,7 +210,7 @@ fn each<K: Display>(counts: &BTreeMap<K, u64>) -> impl Iterator<Item = (String, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{Metrics, Owner};
+    use crate::metrics::{AtOnce, Metrics, Owner};
     use crate::proof::Proof;
 
     fn setup(limits: &[&str]) -> Setup {
@@ -218,6 +218,7 @@ mod tests {
             slots: None,
             per_host: None,
             limits: limits.iter().map(|limit| limit.parse().unwrap()).collect(),
+            runs: AtOnce::One,
         }
     }
 

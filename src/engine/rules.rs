@@ -8,7 +8,7 @@ use super::charge::Charge;
 use super::{LookAhead, Seam, StopIf};
 use crate::job::Job;
 use crate::limit::{Kind, NeverFits, Setting, Spec};
-use crate::metrics::{Owner, Setup};
+use crate::metrics::{AtOnce, Owner, Setup};
 use crate::proof::Proof;
 use crate::retry::Policy;
 use crate::units::Cost;
@@ -204,6 +204,7 @@ impl Rules {
             slots: self.slots.map(Cost::get),
             per_host: self.per_host.map(Cost::get),
             limits: self.limits.clone(),
+            runs: AtOnce::One,
         }
     }
 

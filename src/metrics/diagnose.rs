@@ -315,7 +315,8 @@ impl Seen<'_> {
 
     /// The table of causes: one row for each owner of time.
     fn cure(&self, owner: Owner) -> Cure {
-        let rate = rate_option(self.summary.stretch.rate);
+        let rate = rate_option(self.for_each(self.summary.stretch.rate));
+        let each = self.in_each();
         let (verdict, advice) = match owner {
             Owner::Limit(number) => return self.limit(number),
             Owner::Slot => (
@@ -328,7 +329,7 @@ impl Seen<'_> {
                     }
                 ),
                 format!(
-                    "--qps N chooses the rate: --qps {rate} keeps this one when the API gets \
+                    "--qps N chooses the rate: --qps {rate}{each} keeps this one when the API gets \
                      faster; more slots go faster only as long as its latency stays"
                 ),
             ),
@@ -383,7 +384,7 @@ impl Seen<'_> {
             ),
             Owner::Client => (
                 "this program was the bottleneck: jobs were due and it was late".to_owned(),
-                format!("--qps {rate} is what it reaches on this machine"),
+                format!("--qps {rate}{each} is what it reaches on this machine"),
             ),
             Owner::Sink => (
                 "writing results was the bottleneck".to_owned(),
@@ -391,10 +392,10 @@ impl Seen<'_> {
             ),
             Owner::Nothing => (
                 "nothing held the jobs back: each was sent as soon as it was read".to_owned(),
-                format!(
-                    "--concurrency {} would do",
-                    self.summary.peak_in_flight.max(1)
-                ),
+                match (self.setup.runs.count(), self.summary.peak_in_flight.max(1)) {
+                    (1, peak) => format!("--concurrency {peak} would do"),
+                    (_, peak) => format!("{} would do for all runs", plural(peak, "slot", "slots")),
+                },
             ),
         };
         Cure { verdict, advice }
@@ -440,8 +441,22 @@ impl Seen<'_> {
         }
     }
 
+    /// Of what all runs do at once the part of one.
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    fn for_each(&self, rate: f64) -> f64 {
+        rate / self.setup.runs.count() as f64
+    }
+
+    /// Stands behind an option that each of several runs has.
+    fn in_each(&self) -> &'static str {
+        match self.setup.runs.count() {
+            1 => "",
+            _ => " in each run",
+        }
+    }
+
     /// The fewest slots that carry `rate` by Little's law, and one for the variation; `None` if there
-    /// are no more than these, or nothing is known of the latency.
+    /// are no more than these, or nothing is known of the latency. Of several runs each has its part of both.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -449,9 +464,12 @@ impl Seen<'_> {
     )]
     fn slots_that_do(&self, rate: f64) -> Option<String> {
         let mean = self.summary.stretch.mean?;
-        let needed = ((rate * mean.as_secs_f64()).ceil() as u64).saturating_add(1);
-        let fewer = self.setup.slots.is_none_or(|slots| needed < slots);
-        fewer.then(|| format!("--concurrency {needed} would do"))
+        let needed = ((self.for_each(rate) * mean.as_secs_f64()).ceil() as u64).saturating_add(1);
+        let fewer = self
+            .setup
+            .slots
+            .is_none_or(|slots| needed < slots / self.setup.runs.count());
+        fewer.then(|| format!("--concurrency {needed}{} would do", self.in_each()))
     }
 }
 
@@ -474,7 +492,7 @@ mod tests {
 
     use super::*;
     use crate::limit::Spec;
-    use crate::metrics::{Metrics, Unseen};
+    use crate::metrics::{AtOnce, Metrics, Unseen};
     use crate::proof::Proof;
     use crate::units::Tick;
 
@@ -505,6 +523,7 @@ mod tests {
                 limit("100/10s window"),
                 limit("10/s fixed"),
             ],
+            runs: AtOnce::One,
         };
         let theory = Theory::of(&setup, &summary);
         Diagnosis::of(&summary, &setup, &theory)
@@ -599,6 +618,7 @@ mod tests {
                 slots: None,
                 per_host: None,
                 limits: Vec::new(),
+                runs: AtOnce::One,
             };
             let theory = Theory::of(&setup, &summary);
             Diagnosis::of(&summary, &setup, &theory).verdict
@@ -694,6 +714,7 @@ mod tests {
                 slots: Some(20),
                 per_host: None,
                 limits: Vec::new(),
+                runs: AtOnce::One,
             };
             let theory = Theory::of(&setup, &summary);
             let Diagnosis {

@@ -88,12 +88,12 @@ impl Theory {
         let stretch = &summary.stretch;
         let mean = stretch.mean.filter(|_| summary.was_answered());
         let of_limit = |(number, spec): (usize, &Spec)| {
-            // A limit for each value of a key sets no ceiling for all of them together.
+            // A limit for each value of a key sets no ceiling for all of them together, nor one of some runs for all.
             let cost = stretch.units.of(spec.counts);
             if spec.per.is_some() || cost <= 0.0 {
                 return None;
             }
-            let rate = spec.rate.per_second() / cost;
+            let rate = spec.rate.per_second() / cost * setup.runs.times(number)? as f64;
             Some(Ceiling {
                 rate,
                 cause: Cause::Limit(number, spec.name.clone()),

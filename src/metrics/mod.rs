@@ -34,7 +34,7 @@ pub use owner::{HoldOn, Owner, Turn};
 pub use remaining::{Left, Pace};
 use rests::Rests;
 use seconds::Seconds;
-pub use setup::Setup;
+pub use setup::{AtOnce, Setup};
 pub use shares::Share;
 use stretch::Totals;
 pub use stretch::{MeanUnits, Part, Stretch};

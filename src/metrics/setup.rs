@@ -14,6 +14,43 @@ pub struct Setup {
     pub per_host: Option<u64>,
     /// The rate limits, in the order of the command line.
     pub limits: Vec<Spec>,
+    /// The runs that went on at once.
+    pub runs: AtOnce,
+}
+
+/// How many runs went on at once, and whose the limits were. The slots are those of all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AtOnce {
+    /// One at a time.
+    #[default]
+    One,
+    /// So many, and the first limits, so many of them, hold for all runs together.
+    Together(u64, usize),
+    /// So many, each of them with all limits for itself.
+    Each(u64),
+    /// So many, each of them with limits for itself that others had not.
+    Unlike(u64),
+}
+
+impl AtOnce {
+    /// How many at once.
+    pub fn count(self) -> u64 {
+        match self {
+            Self::One => 1,
+            Self::Together(count, _) | Self::Each(count) | Self::Unlike(count) => count.max(1),
+        }
+    }
+
+    /// How many times what the limit of this number lets through they can send; `None` where it bounds only some
+    /// of them.
+    pub(super) fn times(self, number: usize) -> Option<u64> {
+        match self {
+            Self::One => Some(1),
+            Self::Together(_, limits) => (number < limits).then_some(1),
+            Self::Each(count) => Some(count.max(1)),
+            Self::Unlike(_) => None,
+        }
+    }
 }
 
 impl Setup {
@@ -38,6 +75,15 @@ impl Setup {
                 .limits
                 .get(number)
                 .map_or_else(|| owner.word().into_owned(), as_option),
+        }
+    }
+
+    /// What the limit of this number is called where it is that of all runs: `--qps 10`, `2 x --qps 10`.
+    pub fn all_of(&self, number: usize) -> String {
+        let name = self.name_of(Owner::Limit(number));
+        match self.runs.times(number) {
+            None | Some(1) => name,
+            Some(times) => format!("{times} x {name}"),
         }
     }
 

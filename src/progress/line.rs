@@ -193,7 +193,7 @@ const LONG: Duration = Duration::from_secs(5);
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::metrics::Counts as Lines;
+    use crate::metrics::{AtOnce, Counts as Lines};
 
     pub(in super::super) fn snapshot(ok: u64) -> Snapshot {
         Snapshot {
@@ -227,6 +227,7 @@ pub(super) mod tests {
             slots,
             per_host: None,
             limits: limits.iter().map(|limit| limit.parse().unwrap()).collect(),
+            runs: AtOnce::One,
         }
     }
 

@@ -261,6 +261,7 @@ mod tests {
 
     use super::line::tests::snapshot;
     use super::*;
+    use crate::metrics::AtOnce;
 
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<u8>>>);
@@ -283,6 +284,7 @@ mod tests {
             per_host: None,
             slots: Some(1),
             limits: Vec::new(),
+            runs: AtOnce::One,
         };
         let mut progress = Progress::on(
             mode,
@@ -341,6 +343,7 @@ mod tests {
                 per_host: None,
                 slots: Some(1),
                 limits: Vec::new(),
+                runs: AtOnce::One,
             };
             let mut progress = Progress::on(
                 mode,

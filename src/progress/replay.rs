@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::line::tests::snapshot;
 use super::{Clear, Mode, Progress};
-use crate::metrics::Setup;
+use crate::metrics::{AtOnce, Setup};
 use crate::terminal::Screen;
 use crate::units::Tick;
 
@@ -75,6 +75,7 @@ impl Terminal {
             per_host: None,
             slots: Some(1),
             limits: Vec::new(),
+            runs: AtOnce::One,
         };
         let own = self.clone();
         let look = Box::new(move || Some(own.0.lock().unwrap().1));

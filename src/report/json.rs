@@ -117,11 +117,11 @@ fn throughput(report: &Report) -> Value {
     let observed = report.summary.observed();
     let theory = report.theory.slots_ceiling().map(|ceiling| ceiling.rate);
     let ceilings = report.theory.ceilings.iter().map(|ceiling| {
-        let owner = match ceiling.cause {
-            Cause::Slots(..) => Owner::Slot,
-            Cause::Limit(number, _) => Owner::Limit(number),
+        let name = match ceiling.cause {
+            Cause::Slots(..) => report.setup.name_of(Owner::Slot),
+            Cause::Limit(number, _) => report.setup.all_of(number),
         };
-        json!({ "name": report.setup.name_of(owner), "per_s": finite(ceiling.rate) })
+        json!({ "name": name, "per_s": finite(ceiling.rate) })
     });
     let mut seconds: BTreeMap<u32, u64> = BTreeMap::new();
     for &answers in &stretch.per_second {

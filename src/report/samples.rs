@@ -11,7 +11,7 @@ use crate::engine::{Arrivals, End, Refund, Signal};
 use crate::error::{Exit, Problem};
 use crate::job::{BadLine, JobHash, Keys, Place};
 use crate::limit::{Counts, Spec};
-use crate::metrics::{HoldOn, LONGEST, Metrics, Owner, Part, Setup, Summary, Turn, Unseen};
+use crate::metrics::{AtOnce, HoldOn, LONGEST, Metrics, Owner, Part, Setup, Summary, Turn, Unseen};
 use crate::outcome::{
     Failure, FailureKind, Outcome, Reached, Spent, Status, Try, UnitsSpent, Waits,
 };
@@ -39,6 +39,7 @@ pub(super) fn setup(slots: u64, limits: &[(&str, &str)]) -> Setup {
         slots: Some(slots),
         per_host: None,
         limits: limits.iter().map(limit).collect(),
+        runs: AtOnce::One,
     }
 }
 
@@ -260,6 +261,7 @@ pub(super) fn all() -> Vec<(&'static str, Report)> {
         slots: None,
         per_host: None,
         limits: Vec::new(),
+        runs: AtOnce::One,
     };
     let second = Duration::from_secs(1);
     let ok = |_| Some(200);

@@ -38,7 +38,7 @@ impl Page {
             let _ = write!(text, "     theory {dash}");
         }
         if let Some((number, rate)) = report.lowest_limit().filter(|_| observed.is_some()) {
-            let name = report.setup.name_of(Owner::Limit(number));
+            let name = report.setup.all_of(number);
             let limit = &report.setup.limits[number];
             let bursts = limit.kind.has_burst() && limit.burst > Cost::ONE;
             let why = if stretch.rate > rate * 1.05 && bursts {
@@ -121,9 +121,12 @@ pub(super) fn marks(report: &Report) -> Vec<Mark> {
                 }
             }
             Cause::Limit(number, _) => {
-                let owner = Owner::Limit(*number);
-                let name = report.setup.name_of(owner);
-                let verb = if binding == Some(owner) { " binds" } else { "" };
+                let name = report.setup.all_of(*number);
+                let verb = if binding == Some(Owner::Limit(*number)) {
+                    " binds"
+                } else {
+                    ""
+                };
                 match report.setup.limits[*number].counts {
                     Counts::Requests => format!("{name}{verb}"),
                     counts @ (Counts::Units | Counts::Input | Counts::Output) => {

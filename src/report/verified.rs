@@ -13,7 +13,7 @@ use super::sources::results;
 use super::text::{CUT_OFF, RUNNING};
 use crate::letters::calm;
 use crate::limit::{Kind, Leaves, Spec};
-use crate::metrics::{Owner, Setup};
+use crate::metrics::{AtOnce, Owner, Setup};
 use crate::proof::{Grants, LINE_BITS, Mark, Most, Proved, Proven, Verdict};
 use crate::terminal::Columns;
 use crate::units::{show_moment, show_span};
@@ -241,6 +241,7 @@ impl Verified {
             per_host: None,
             slots: self.slots.map(|(slots, _)| slots),
             limits: limits.map(|proved| proved.limit.clone()).collect(),
+            runs: AtOnce::One,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use shaper::engine::Rules;
 use shaper::limit::{Counts, Spec};
 use shaper::retry::{Jitter, Policy};
@@ -259,7 +259,7 @@ fn a_limit_that_each_shard_keeps_is_held_against_all_together() {
     let (one, same, other) = (run("20/s"), run("20/s"), run("30/s"));
     let words = [
         "EXCEEDED by 50  --qps 20 (b + rT): 40 of at most 21",
-        "200 % of --qps 20",
+        "100 % of 2 x --qps 20",
         "limits are each run's own: 2 at once with --qps 20 make 2 x 20/s = 40/s",
     ];
     shows(&together(&one, &same, &[]), &words);
@@ -276,6 +276,40 @@ fn a_limit_that_each_shard_keeps_is_held_against_all_together() {
     );
     let given = together(&one, &other, &["--qps", "60", "--burst", "2"]);
     shows(&given, &["kept  --qps 60"]);
+    // Neither of two limits bounds the other shard.
+    assert_eq!(report["crossover_ms"], Value::Null, "{report}");
+    let ceilings = |report: &Value| report["throughput"]["ceilings"].clone();
+    assert_eq!(ceilings(&report)[0]["name"], "slots", "{report}");
+    let report = together(&one, &other, &["--qps", "60", "--report", "json"]);
+    let ceiling = json!({"name": "--qps 60", "per_s": 60.0});
+    assert_eq!(ceilings(&told(&report))[0], ceiling);
+}
+
+#[test]
+fn theory_and_advice_of_shards_count_the_limits_of_each_as_their_slots() {
+    let shard = || {
+        let rules = rules(10, vec![qps("40/s")]);
+        recorded(&rules, 400, |_, _, _| answer(MILLI * 100, 200))
+    };
+    let (one, other) = (shard(), shard());
+    let words = [
+        "observed 80.0/s     theory 20 slots / 100 ms = 200/s",
+        "40 % of it, 100 % of 2 x --qps 40",
+        "<- mean; 2 x --qps 40 binds",
+        "ADVICE      --concurrency 5 in each run would do;",
+        "20 slots begin to bind when the API is slower than 20/80 = 250 ms",
+    ];
+    shows(&together(&one, &other, &[]), &words);
+    let both = told(&together(&one, &other, &["--report", "json"]));
+    keeps_to_the_schema(&both);
+    let ceilings = json!([
+        {"name": "2 x --qps 40", "per_s": 80.0},
+        {"name": "slots", "per_s": 200.0},
+    ]);
+    assert_eq!(both["throughput"]["ceilings"], ceilings);
+    assert_eq!(both["crossover_ms"], one.report["crossover_ms"]);
+    assert_eq!(both["held_back"][0]["owner"], "--qps 40");
+    assert_eq!(both["limits"][0]["per_s"], 40.0);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use shaper::drive::simulated::{self, Seen, Simulation};
 use shaper::engine::{Grant, Rules};
 use shaper::job::{Job, JobHash, Origin, Place, Target};
 use shaper::manifest::{Ended, Limit, Manifest, Owners};
-use shaper::metrics::Setup;
+use shaper::metrics::{AtOnce, Setup};
 use shaper::outcome::{Failure, Reply};
 use shaper::report::{Facts, Report, Standing, json};
 use shaper::sink::{Form, Inputs, Keep, Tell};
@@ -91,6 +91,7 @@ pub(crate) fn recorded_at(
         slots: rules.slots.map(Cost::get),
         per_host: None,
         limits: rules.limits.clone(),
+        runs: AtOnce::One,
     };
     let facts = Facts {
         started: Some(Duration::from_secs(started)),

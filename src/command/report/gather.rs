@@ -15,7 +15,7 @@ use crate::letters::calm_path;
 use crate::limit::{Spec, keys_of};
 use crate::manifest::{self, Lines, Manifest, Misfit, Unrecorded};
 use crate::metrics::littles::plain;
-use crate::metrics::{Found, Measure, Owner, Run, Runs, Setup, Timeline};
+use crate::metrics::{AtOnce, Found, Measure, Owner, Run, Runs, Setup, Timeline};
 use crate::proof::{self, LINE_BITS, Proven, Terms, most_at_once};
 use crate::report::{Facts, Report, Source, Sources, Standing};
 use crate::results::{Figures, Needs, Prove, Proving, Results, Scan};
@@ -79,6 +79,7 @@ pub(super) fn report(paths: &[PathBuf], given: &LimitArgs) -> Result<Report, Pro
             .map(Cost::get)
             .or_else(|| slots(&files)),
         per_host: same(files.iter().map(|file| file.run.as_ref()?.per_host)),
+        runs: at_once(runs.at_once(), is_given, &limits),
         limits: limits.all,
     };
     if !is_given {
@@ -354,6 +355,19 @@ fn together(proof: &Proven, setup: &Setup, runs: u64) -> Vec<String> {
         )
     });
     each.collect()
+}
+
+/// Whose the limits were. Given ones are those of all runs together.
+fn at_once(runs: u64, is_given: bool, limits: &Limits) -> AtOnce {
+    if runs <= 1 {
+        AtOnce::One
+    } else if is_given {
+        AtOnce::Together(runs, limits.proved)
+    } else if limits.proved == limits.all.len() {
+        AtOnce::Each(runs)
+    } else {
+        AtOnce::Unlike(runs)
+    }
 }
 
 /// The most slots that there were at once: runs that follow each other share them.

@@ -157,7 +157,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::metrics::{Metrics, Sends, Setup};
+    use crate::metrics::{AtOnce, Metrics, Sends, Setup};
     use crate::proof::Proof;
     use crate::units::Tick;
 
@@ -201,6 +201,7 @@ mod tests {
             slots: Some(20),
             per_host: None,
             limits: Vec::new(),
+            runs: AtOnce::One,
         };
         let theory = Theory::of(&setup, summary);
         let condition: Condition = text.parse().unwrap_or_else(|why| panic!("{text}: {why}"));

@@ -213,7 +213,7 @@ fn limits(report: &Report) -> String {
     let setup = &report.setup;
     let slots = setup.slots.map(said::slots);
     let slots = slots.unwrap_or_else(|| "no slots told".to_owned());
-    let limits = (0..setup.limits.len()).map(|number| setup.name_of(Owner::Limit(number)));
+    let limits = (0..setup.limits.len()).map(|number| setup.all_of(number));
     std::iter::once(slots)
         .chain(limits)
         .collect::<Vec<_>>()

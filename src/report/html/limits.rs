@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use super::Run;
 use super::markup::{Name, Table, Text, nothing};
 use super::top::{DASH, rate};
-use crate::metrics::Owner;
 use crate::metrics::littles::Cause;
 use crate::proof::Proved;
 use crate::report::proof;
@@ -37,7 +36,7 @@ pub(super) fn section(run: &Run<'_>) -> String {
             ceilings.find(|ceiling| matches!(ceiling.cause, Cause::Limit(of, _) if of == number));
         let proved = report.summary.proof.limits.get(number);
         vec![
-            Name(setup.name_of(Owner::Limit(number))).to_string(),
+            Name(setup.all_of(number)).to_string(),
             format!("<code>{}</code>", Text(limit)),
             limit.kind.promise().to_owned(),
             rate(ceiling.map(|ceiling| ceiling.rate)),

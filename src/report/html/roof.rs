@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::axis::{Axis, Kind, SIDE};
 use super::markup::Text;
 use super::series::float;
-use crate::metrics::Owner;
 use crate::metrics::littles::{Cause, plain};
 use crate::report::Report;
 use crate::units::{show_span, three_digits};
@@ -67,10 +66,7 @@ impl Roof {
         }
         let ceilings = report.theory.ceilings.iter();
         let limits = ceilings.filter_map(|ceiling| match ceiling.cause {
-            Cause::Limit(number, _) => {
-                let name = report.setup.name_of(Owner::Limit(number));
-                Some((name, ceiling.rate))
-            }
+            Cause::Limit(number, _) => Some((report.setup.all_of(number), ceiling.rate)),
             Cause::Slots(..) => None,
         });
         let mut roof = Self {

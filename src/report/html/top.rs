@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::Run;
 use super::markup::{Name, Prose, Text};
-use crate::metrics::Owner;
 use crate::metrics::littles::Cause;
 use crate::report::throughput::percent_of;
 use crate::report::{Report, said, text};
@@ -259,7 +258,7 @@ fn share(report: &Report) -> String {
 fn lowest(report: &Report) -> String {
     match report.lowest_limit().zip(report.summary.observed()) {
         Some(((number, limit), rate)) => {
-            let name = report.setup.name_of(Owner::Limit(number));
+            let name = report.setup.all_of(number);
             format!("{} of {}", percent_of(rate, limit), Name(name))
         }
         None => "no limit sets a ceiling".to_owned(),
