@@ -63,7 +63,7 @@ pub struct Metrics {
     totals: Totals,
     turn: Turn,
     rests: Rests,
-    first_reply: bool,
+    first_end: bool,
     steady_from: Option<Totals>,
     /// The last end of a try while a job was waiting.
     steady_to: Totals,
@@ -97,7 +97,7 @@ impl Metrics {
                 waiting: 0,
             },
             rests: Rests::default(),
-            first_reply: false,
+            first_end: false,
             steady_from: None,
             steady_to: Totals::default(),
             per_second: Seconds::default(),
@@ -260,7 +260,7 @@ impl Metrics {
     pub fn ended(&mut self, now: Tick, done: &Try, keys: &Keys) {
         self.proof.ended(done, keys);
         self.in_flight -= 1;
-        self.first_reply = true;
+        self.first_end = true;
         self.totals.ended += 1;
         self.totals.flight += now.since(done.granted).as_nanos();
         if let Some(spent) = done.units {
@@ -335,7 +335,7 @@ impl Metrics {
         self.advance(now);
         self.decide_contest(now, &turn);
         let begins =
-            self.first_reply && self.steady_from.is_none() && turn.hold.owner() != Owner::Nothing;
+            self.first_end && self.steady_from.is_none() && turn.hold.owner() != Owner::Nothing;
         if begins {
             self.decide(turn.hold.owner());
             self.steady_from = Some(self.totals.copy());

@@ -58,10 +58,10 @@ impl Totals {
 /// Which part of the run a stretch is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// From the later of the first reply and the first moment when nothing more could be sent, to the
-    /// last end of a try while a job was waiting.
+    /// From the later of the first end of a try, answered or not, and the first moment when nothing more could be
+    /// sent, to the last end of one while a job was waiting.
     Steady,
-    /// All of it, as the steady part has under 20 replies or is under 1 s.
+    /// All of it, as the steady part has under 20 ended tries or is under 1 s.
     Whole,
     /// All that results tell, as nothing tells which part was steady, or whose time it was.
     Recorded,

@@ -54,7 +54,7 @@ impl Report {
     pub(super) fn why_whole(&self) -> Option<&'static str> {
         match self.summary.stretch.part {
             Part::Steady => None,
-            Part::Whole => Some("under 20 replies or 1 s of steady part"),
+            Part::Whole => Some("under 20 ended tries or 1 s of steady part"),
             Part::Recorded => Some("nothing tells its steady part"),
         }
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use shaper::engine::Rules;
 use shaper::limit::{Counts, Spec};
+use shaper::outcome::{Failure, FailureKind, Reached};
 use shaper::retry::{Jitter, Policy};
 use shaper::units::Cost;
 
@@ -100,6 +101,28 @@ fn jobs_are_late_by_the_retries_that_took_their_permits_whoever_tells_it() {
     shows(&alone().output(), &[late, "took permits of limit qps"]);
     let report = told(&alone().args(["--report", "json"]).output());
     assert_eq!(report["late_held_by"], "retries", "{report}");
+}
+
+#[test]
+fn tries_that_end_without_an_answer_make_a_steady_part_as_answers_do() {
+    let run = |count| {
+        recorded(&rules(5, Vec::new()), count, |_, _, _| {
+            let late = Failure {
+                kind: FailureKind::Timeout,
+                reached: Reached::Sent,
+                message: "no answer".to_owned(),
+            };
+            (MILLI * 100, Err(late))
+        })
+    };
+    let words = ["of 1.80 s the next job waited 1.80 s for slots (100 %)"];
+    let many = says(&run(100), &words);
+    assert_eq!(many["little"]["part"], "steady", "{many}");
+    assert_eq!(many["little"]["tries"], 90);
+    assert_eq!(many["throughput"]["observed"], Value::Null);
+    let words = ["whole run used: under 20 ended tries or 1 s of steady part"];
+    let few = says(&run(19), &words);
+    assert_eq!(few["little"]["part"], "whole", "{few}");
 }
 
 #[test]
