@@ -137,6 +137,7 @@ async fn send(client: &Client, job: &Job, timeout: Duration) -> Told {
     let now = clock.now();
     let ticket = Ticket::numbered(7);
     let grant = Grant {
+        seq: 0,
         due: now,
         charged_at: now,
         attempt: 1,

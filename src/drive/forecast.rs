@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::modelled::Modelled;
+use super::modelled::{Draws, Modelled};
 use super::simulated::{Seen, Simulation};
 use super::what_if::{Drawn, Sampler};
 use crate::engine::{End, Engine, Grant, Keeps, Proves, Rules};
@@ -35,7 +35,13 @@ impl Terms {
     /// The API as it is at the start.
     pub(super) fn modelled(&self) -> Modelled {
         let observed = self.observed.clone();
-        Modelled::new(&self.api, observed, self.rules.setting, self.seed)
+        Modelled::new(
+            &self.api,
+            observed,
+            self.rules.setting,
+            self.seed,
+            Draws::Jobs,
+        )
     }
 }
 

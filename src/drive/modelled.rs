@@ -12,6 +12,15 @@ use crate::model::{Answer, Model, ModelSpec, Observed, Verdict};
 use crate::outcome::{Failure, FailureKind, Reached, Reply, Usage};
 use crate::units::{Cost, Tick, show_span};
 
+/// What faults and latencies are drawn for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Draws {
+    /// The number of the arrival, as the mock does.
+    Arrivals,
+    /// The job and its try, whatever else is sent before it: under other bounds nothing differs by chance.
+    Jobs,
+}
+
 /// A modelled API. The same seed, jobs and moments give the same answers.
 #[derive(Debug)]
 pub struct Modelled {
@@ -19,11 +28,18 @@ pub struct Modelled {
     /// What every answer says that it used.
     tokens: Option<Cost>,
     epoch: Duration,
+    draws: Draws,
 }
 
 impl Modelled {
     /// A server as `spec` says, with the latencies of `observed` if there are any.
-    pub fn new(spec: &ModelSpec, observed: Option<Observed>, setting: Setting, seed: u64) -> Self {
+    pub fn new(
+        spec: &ModelSpec,
+        observed: Option<Observed>,
+        setting: Setting,
+        seed: u64,
+        draws: Draws,
+    ) -> Self {
         let model = Model::new(spec, setting, seed);
         Self {
             model: match observed {
@@ -32,6 +48,7 @@ impl Modelled {
             },
             tokens: spec.tokens,
             epoch: setting.epoch,
+            draws,
         }
     }
 
@@ -77,7 +94,11 @@ impl Api for Modelled {
         job: &Job,
         grant: &Grant,
     ) -> (Duration, Result<Reply, Failure>) {
-        let verdict = self.model.arrive(now, self.units(job));
+        let units = self.units(job);
+        let verdict = match self.draws {
+            Draws::Arrivals => self.model.arrive(now, units),
+            Draws::Jobs => self.model.arrive_as(now, units, number(grant)),
+        };
         if verdict.answered_at > grant.give_up_at {
             let span = grant.give_up_at.since(now);
             let failure = Failure {
@@ -90,4 +111,11 @@ impl Api for Modelled {
         let reply = self.reply(&verdict, now, job);
         (verdict.answered_at.since(now), Ok(reply))
     }
+}
+
+/// The draw of a try. Those of the first tries of jobs are those of as many arrivals; those of second tries begin
+/// 2^40 later, which is more jobs than an input has.
+fn number(grant: &Grant) -> u64 {
+    let again = u64::from(grant.attempt.saturating_sub(1));
+    grant.seq.wrapping_add(again << 40)
 }

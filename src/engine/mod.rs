@@ -457,6 +457,7 @@ impl Engine {
         let (now, timeout, blocker) = (self.now, self.rules.timeout, self.blocker);
         self.metrics.granted(now);
         self.flying += 1;
+        let seq = self.roll.get(ticket).seq;
         let work = self.roll.work(ticket);
         work.blocker.get_or_insert(blocker);
         let due = if work.tries.is_empty() {
@@ -480,6 +481,7 @@ impl Engine {
         work.begin(begun, self.rules.keeps);
         let attempt = work.attempts;
         let grant = Grant {
+            seq,
             due,
             charged_at,
             attempt,

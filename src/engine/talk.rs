@@ -74,6 +74,8 @@ pub enum Action {
 /// The permission for one try: all limits and a slot, at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grant {
+    /// The position of the job in the input, from 0.
+    pub seq: u64,
     /// When this try should have gone.
     pub due: Tick,
     /// The moment that the limits were charged for: now, or at most the slack before it.

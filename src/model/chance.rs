@@ -1,4 +1,4 @@
-//! Chance as a function of the seed and the number of an arrival. Floor 3: rules.
+//! Chance as a function of the seed and the number of a draw. Floor 3: rules.
 //!
 //! No generator is shared, so the order in which answers are asked for changes nothing.
 
@@ -8,7 +8,7 @@ use super::observed::Observed;
 use super::spec::{Latency, Share};
 use crate::dice::{STEP, mix};
 
-/// What is drawn for one arrival; each purpose has numbers of its own.
+/// What is drawn for one answer; each purpose has numbers of its own.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chance {
     seed: u64,
@@ -88,7 +88,7 @@ fn scaled(span: Duration, factor: f64) -> Duration {
 mod tests {
     use super::*;
 
-    /// Latencies of 100 000 arrivals in milliseconds, sorted.
+    /// Latencies of 100 000 draws in milliseconds, sorted.
     fn latencies(latency: &str) -> Vec<f64> {
         let latency = latency.parse().unwrap();
         let mut drawn: Vec<_> = (0..100_000)

@@ -99,9 +99,14 @@ impl Model {
 
     /// A request that costs `units` of the limits that count them arrives. Moments must not go back.
     pub fn arrive(&mut self, now: Tick, units: u64) -> Verdict {
+        self.arrive_as(now, units, self.arrivals)
+    }
+
+    /// The same, and its fault and latency are those of this number of a draw, in place of that of the arrival.
+    pub fn arrive_as(&mut self, now: Tick, units: u64, draw: u64) -> Verdict {
         let number = self.arrivals;
         self.arrivals += 1;
-        let chance = Chance::new(self.seed, number);
+        let chance = Chance::new(self.seed, draw);
         let answer = match self.ready(now, units) {
             Some(at) if at <= now => {
                 self.take(now, units);
@@ -283,6 +288,24 @@ mod tests {
         assert_eq!(quota(7), first);
         assert_eq!(quota(9), first, "the second was refused");
         assert_eq!(model("tokens=5").arrive(Tick(0), 1).quota, None);
+    }
+
+    #[test]
+    fn what_is_drawn_for_a_number_is_the_same_whenever_it_arrives() {
+        let spec = "latency=exp:20ms,fail=503:50%";
+        let run = |draws: &[u64]| -> Vec<_> {
+            let mut model = model(spec);
+            let each = draws.iter().map(|draw| model.arrive_as(Tick(0), 1, *draw));
+            each.map(|it| (it.answer, it.answered_at)).collect()
+        };
+        let forth = run(&[0, 1, 2, 3, 4, 5, 6, 7]);
+        let mut back = run(&[7, 6, 5, 4, 3, 2, 1, 0]);
+        assert_ne!(forth, back);
+        back.reverse();
+        assert_eq!(forth, back);
+        let mut model = model(spec);
+        let arrived = [(); 8].map(|()| model.arrive(Tick(0), 1));
+        assert_eq!(forth, arrived.map(|it| (it.answer, it.answered_at)));
     }
 
     #[test]

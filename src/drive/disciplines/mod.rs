@@ -20,7 +20,7 @@ pub use table::{DISCIPLINES, Discipline};
 pub use work::{Keep, Work};
 
 use super::cores::on_all_cores;
-use super::modelled::Modelled;
+use super::modelled::{Draws, Modelled};
 use crate::limit::{Guard, Setting};
 use crate::metrics::Owner;
 use crate::model::{Latency, ModelSpec};
@@ -94,7 +94,8 @@ impl Plan {
     /// One discipline with these jobs, in front of this API, as new.
     fn run(&self, discipline: &Discipline, work: &Work, api: &ModelSpec) -> Measured {
         let course = self.course();
-        let api = Modelled::new(api, None, course.setting, self.numbers.seed);
+        let seed = self.numbers.seed;
+        let api = Modelled::new(api, None, course.setting, seed, Draws::Arrivals);
         let limits = (discipline.limits)(&self.numbers).unwrap_or_default();
         let trial = Trial::new(
             discipline,
