@@ -373,6 +373,42 @@ fn who_waits_too_long_fails_in_the_plan_as_in_the_run() {
 }
 
 #[test]
+fn the_concurrency_that_would_do_is_told_with_what_it_gains_over_the_plan() {
+    for (args, told) in [
+        (
+            "-c 20 --qps 40 --latency 150ms",
+            "of 5 tried, --concurrency 6 would do: 2.62 s (5 take 3.10 s) TRIES",
+        ),
+        (
+            "-c 3 --qps 40 --latency 150ms",
+            "of 6 tried, --concurrency 6 would be faster: 2.62 s, against 5.10 s as it is (5 take 3.10 s)",
+        ),
+        (
+            "-c 20 --max-attempts 2 --api latency=50ms,limit=100/1s",
+            "--concurrency 1 would fail fewer jobs: 5.00 s, against",
+        ),
+        (
+            "-c 20 --qps 20 --queue-timeout 1s --latency 800ms --arrivals once",
+            "no --concurrency mends it: most jobs fail with each of",
+        ),
+        (
+            "-c 20 --qps 20 --api fail=400:100%",
+            "no --concurrency mends it: all jobs fail with each of",
+        ),
+    ] {
+        let args = [&["-"], &words(args)[..]].concat();
+        let done = plan(args).stdin(hundred()).output();
+        assert!(
+            squeezed(&page(&done)).contains(told),
+            "no {told:?} in {done}"
+        );
+    }
+    let args = words("- -c 20 --qps 20 --api fail=400:100% --report json");
+    let told = object(&plan(args).stdin(hundred()).output());
+    assert_eq!(told["least_concurrency"], Value::Null);
+}
+
+#[test]
 fn slots_of_an_origin_and_limits_for_each_key_hold_in_the_plan() {
     let lines = (0..60)
         .map(|nth| {

@@ -1,12 +1,15 @@
 //! Plans: the run in virtual time, what it tells, and the same jobs under other bounds.
 
+use std::num::NonZeroU32;
+
 use super::*;
 use shaper::drive::forecast::{self, Planned, Terms};
 use shaper::drive::what_if::what_if;
+use shaper::engine::Arrivals;
 use shaper::job::BadLine;
 use shaper::job::JobHash;
 use shaper::limit::{Guard, Setting};
-use shaper::report::forecast::{Cell, Sample, WhatIf};
+use shaper::report::forecast::{Cell, Gain, Least, Sample, Slots, WhatIf};
 
 fn terms(slots: Option<u64>, limits: &[&str], api: &str) -> Terms {
     let limits = limits.iter().map(|spec| spec.parse().unwrap()).collect();
@@ -89,7 +92,7 @@ fn a_fault_is_tried_again_and_pays_again() {
 #[test]
 fn a_server_that_refuses_says_when_to_come_back_and_that_is_heard() {
     let mut terms = terms(Some(20), &[], "latency=50ms,limit=10/1s window");
-    terms.rules.retry.max_attempts = std::num::NonZeroU32::new(100).unwrap();
+    terms.rules.retry.max_attempts = NonZeroU32::new(100).unwrap();
     let planned = plan(&terms, 100, 1);
     let summary = &planned.summary;
     assert_eq!(summary.tally.counts.ok, 100);
@@ -106,7 +109,7 @@ fn a_server_that_refuses_says_when_to_come_back_and_that_is_heard() {
 fn an_answer_that_takes_too_long_is_a_timeout() {
     let mut terms = terms(Some(10), &[], "latency=2s");
     terms.rules.timeout = Duration::from_secs(1);
-    terms.rules.retry.max_attempts = std::num::NonZeroU32::MIN;
+    terms.rules.retry.max_attempts = NonZeroU32::MIN;
     let planned = plan(&terms, 10, 1);
     assert_eq!(planned.summary.tally.counts.failed, 10);
     assert_eq!(
@@ -150,7 +153,7 @@ fn bad(line: u64) -> BadLine {
 #[test]
 fn a_plan_holds_two_tries_of_a_job_however_many_it_makes() {
     let mut terms = terms(Some(1), &[], "latency=1us,fail=503:100%");
-    terms.rules.retry.max_attempts = std::num::NonZeroU32::new(5000).unwrap();
+    terms.rules.retry.max_attempts = NonZeroU32::new(5000).unwrap();
     terms.rules.retry.backoff = "1us..1us".parse().unwrap();
     let planned = plan(&terms, 2, 1);
     assert_eq!(planned.summary.tally.tries, 10_000);
@@ -220,6 +223,21 @@ fn asked(terms: &Terms, jobs: u64, units: u64) -> (Planned, WhatIf) {
     (planned, what_if)
 }
 
+fn least(what_if: &WhatIf) -> Least {
+    match what_if.least {
+        Some(Slots::Least(least)) => least,
+        Some(Slots::MostFail { .. }) | None => panic!("{what_if:?}"),
+    }
+}
+
+/// With half of the slots, with all of them, twice and any number.
+fn with_other_slots(what_if: &WhatIf) -> impl Iterator<Item = Cell> {
+    let row = &what_if.rows[0];
+    assert!(row.name.starts_with("--concurrency"), "{row:?}");
+    let changed = [row.halved, row.doubled, row.none].into_iter().flatten();
+    changed.chain([what_if.as_is])
+}
+
 fn takes(cell: Option<Cell>) -> u128 {
     cell.unwrap().takes.as_millis()
 }
@@ -256,12 +274,17 @@ fn jobs_that_do_not_fit_half_of_a_limit_fail_there() {
 fn the_fewest_slots_are_found_by_trying() {
     // 10/s of 2.05 s each: 20.5 in flight.
     let (_, what_if) = asked(&terms(Some(100), &["10/s"], "latency=2050ms"), 2000, 1);
-    let least = what_if.least.unwrap();
-    assert_eq!(least.slots, 21);
-    assert!(least.one_less.unwrap().takes > least.cell.takes);
+    let found = least(&what_if);
+    assert_eq!(found.slots, 21);
+    assert_eq!(found.gain, Gain::Nothing);
+    assert!(found.one_less.unwrap().takes > found.cell.takes);
     // The server has eight slots: more of ours wait there.
     let (_, what_if) = asked(&terms(Some(100), &[], "latency=100ms,slots=8"), 2000, 1);
-    assert_eq!(what_if.least.unwrap().slots, 8);
+    assert_eq!(least(&what_if).slots, 8);
+    // More than there are.
+    let (_, what_if) = asked(&terms(Some(3), &["10/s"], "latency=2050ms"), 2000, 1);
+    let found = least(&what_if);
+    assert_eq!((found.slots, found.gain), (21, Gain::Time));
     // Nothing else bounds: each slot counts.
     let (_, what_if) = asked(&terms(Some(100), &[], ""), 2000, 1);
     assert_eq!(what_if.least, None);
@@ -284,7 +307,7 @@ fn the_fewest_slots_are_no_slower_than_any_that_were_tried_and_fail_no_more_jobs
         let mut terms = terms(Some(slots), limits, api);
         terms.rules.timeout = Duration::from_secs(1);
         let (planned, what_if) = asked(&terms, 200, 1);
-        let least = what_if.least.unwrap();
+        let least = least(&what_if);
         let failed = planned.summary.tally.counts.failed;
         assert!(
             least.cell.failed <= failed + 2,
@@ -297,16 +320,80 @@ fn the_fewest_slots_are_no_slower_than_any_that_were_tried_and_fail_no_more_jobs
             fewer.is_none_or(|fewer| fewer.failed > least.cell.failed),
             "{api}: {least:?}"
         );
-        let changed = what_if.rows.iter();
-        let changed = changed.flat_map(|row| [row.halved, row.doubled, row.none]);
-        let slots = changed.take(3).flatten().chain([what_if.as_is]);
-        for other in slots.filter(|other| other.failed <= failed) {
+        for other in with_other_slots(&what_if).filter(|other| other.failed <= failed) {
             assert!(
                 least.best <= other.takes,
                 "{api}: {least:?}, and {other:?} is sooner"
             );
         }
     }
+}
+
+#[test]
+fn what_fails_by_chance_fails_with_any_number_of_slots() {
+    for seed in 0..20 {
+        for sample in [2_000, 150] {
+            let mut terms = terms(Some(40), &["40/s"], "latency=exp:100ms,fail=503:30%");
+            terms.seed = seed;
+            terms.sample = sample;
+            terms.rules.retry.max_attempts = NonZeroU32::new(2).unwrap();
+            let (planned, what_if) = asked(&terms, 200, 1);
+            let failed = planned.summary.tally.counts.failed;
+            assert!((5..=35).contains(&failed), "{failed} of about 18");
+            let least = least(&what_if);
+            assert_eq!(least.gain, Gain::Nothing, "seed {seed}: {least:?}");
+            let own = what_if.as_is;
+            assert!(
+                least.cell.takes * 100 <= own.takes * 101,
+                "seed {seed}: {least:?}, and {own:?} as it is"
+            );
+            if sample > 200 {
+                let cells = what_if.rows.iter();
+                let cells = cells.flat_map(|row| [row.halved, row.doubled, row.none]);
+                for cell in cells.flatten().chain([own, least.cell]) {
+                    assert_eq!(cell.failed, failed, "seed {seed}: {what_if:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_change_of_the_slots_that_is_shown_fails_fewer_jobs_than_what_is_advised() {
+    let (mut advised, mut most_fail) = (0, 0);
+    for seed in 0..10 {
+        for (slots, patience) in [(10, 1), (10, 8), (20, 8), (3, 30)] {
+            let mut terms = terms(Some(slots), &["20/s"], "latency=exp:800ms");
+            terms.seed = seed;
+            terms.rules.arrivals = Arrivals::Once;
+            terms.rules.queue_timeout = Some(Duration::from_secs(patience));
+            let (_, what_if) = asked(&terms, 200, 1);
+            let as_is = what_if.as_is;
+            let cell = match what_if.least.unwrap() {
+                Slots::Least(least) => {
+                    advised += 1;
+                    assert!(least.cell.failed * 2 <= 200, "{least:?}");
+                    let fewer = least.cell.failed < as_is.failed;
+                    assert_eq!(least.gain == Gain::Jobs, fewer, "{least:?}, {as_is:?}");
+                    let slower = least.cell.takes * 100 > as_is.takes * 101;
+                    assert!(fewer || !slower, "{least:?}, {as_is:?}");
+                    least.cell
+                }
+                Slots::MostFail { cell, .. } => {
+                    most_fail += 1;
+                    assert!(cell.failed * 2 > 200, "{cell:?}");
+                    cell
+                }
+            };
+            for other in with_other_slots(&what_if) {
+                assert!(cell.failed <= other.failed, "seed {seed}: {what_if:?}");
+            }
+        }
+    }
+    assert!(
+        advised > 0 && most_fail > 0,
+        "{advised} advised, {most_fail} where most fail"
+    );
 }
 
 fn what_if_of_nothing() -> Option<WhatIf> {
@@ -331,7 +418,7 @@ fn a_sample_says_of_all_jobs_what_all_of_them_say() {
         (Some(20), &[][..], ",slots=3"),
     ] {
         let mut terms = terms(slots, limits, &format!("latency=exp:50ms{more}"));
-        terms.rules.retry.max_attempts = std::num::NonZeroU32::new(100).unwrap();
+        terms.rules.retry.max_attempts = NonZeroU32::new(100).unwrap();
         let planned = {
             let cost = |line: u64| 1 + line * 37 % 199;
             let lines = (0..12_000).map(|line| Ok(job(line, Some(cost(line)), 1)));
@@ -353,7 +440,7 @@ fn as_it_is_is_the_plan_itself_whatever_lies_between_the_jobs() {
     let api = "latency=p50:50ms/p99:400ms,fail=503:20%,limit=50/1s window";
     let mut terms = terms(Some(7), &["60/s"], api);
     terms.rules.timeout = Duration::from_millis(300);
-    terms.rules.retry.max_attempts = std::num::NonZeroU32::new(2).unwrap();
+    terms.rules.retry.max_attempts = NonZeroU32::new(2).unwrap();
     let lines = (0..400).map(|line| match line % 5 {
         2 => Err(bad(line)),
         _ => Ok(job(line, Some(10), 1)),

@@ -2,50 +2,53 @@
 
 use std::collections::BTreeMap;
 use std::iter;
+use std::time::Duration;
 
 use super::Drawn;
-use super::trial::Trial;
+use super::trial::{self, Trial};
 use crate::drive::cores::on_all_cores;
 use crate::drive::forecast::Terms;
 use crate::engine::Rules;
 use crate::metrics::Summary;
-use crate::report::forecast::{Cell, Least, NO_LONGER};
+use crate::report::forecast::{Cell, Gain, Least, NO_LONGER, Slots};
 use crate::units::Cost;
 
 /// So many more that fail, in per cent of the jobs, are never chance.
 const CHANCE: u64 = 1;
 
-/// Found by trying: 1, 2, 4 and so on up to as many as are ever in flight, what Little's law says of the run as it
-/// is, and then between the least that does and the next one below that was tried. More slots are not always
-/// faster: they may be refused more. `None` where nothing but slots sets a ceiling, or no job succeeds.
-pub(super) fn slots(terms: &Terms, drawn: &Drawn, as_is: &Summary, itself: Trial) -> Option<Least> {
+/// Found by trying: `known`, which is the run as it is first and without such a bound last, then 1, 2, 4 and so on up
+/// to as many as are ever in flight, what Little's law says of the run as it is, and then between the least that does
+/// and the next one below that was tried. More slots are not always faster: they may be refused more. `None` where
+/// nothing but slots sets a ceiling.
+pub(super) fn slots(
+    terms: &Terms,
+    drawn: &Drawn,
+    as_is: &Summary,
+    known: &[Trial],
+) -> Option<Slots> {
     let rules = &terms.rules;
-    let api = &terms.api;
-    if rules.limits.is_empty()
-        && rules.per_host.is_none()
-        && api.limits.is_empty()
-        && api.slots.is_none()
-    {
+    if rules.limits.is_empty() && rules.per_host.is_none() && !trial::bounds(&terms.api) {
         return None;
     }
-    let with = |slots: Option<u64>| {
+    let with = |slots: u64| {
         let rules = Rules {
-            slots: slots.and_then(Cost::new),
+            slots: Cost::new(slots),
             ..rules.clone()
         };
-        Trial::of(terms, drawn, rules)
+        Trial::of(terms, drawn, rules).cell
     };
-    let free = rules.slots.map_or(itself, |_| with(None));
+    let (itself, free) = (known.first()?, known.last()?);
+    // What lies above the peak of a trial is never taken.
+    let cells = known.iter().map(|trial| (trial.peak.max(1), trial.cell));
     let mut tried = Tried {
         as_is: itself.cell,
-        cells: BTreeMap::from([(free.peak.max(1), free.cell)]),
+        cells: cells.collect(),
+        differ: if drawn.is_part() || trial::bounds(&terms.api) {
+            Differ::ByChance
+        } else {
+            Differ::Truly
+        },
     };
-    if let Some(own) = rules.slots {
-        // What lies above its own peak is never taken.
-        tried
-            .cells
-            .insert(own.get().min(itself.peak.max(1)), itself.cell);
-    }
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -60,55 +63,85 @@ pub(super) fn slots(terms: &Terms, drawn: &Drawn, as_is: &Summary, itself: Trial
         .collect();
     first.sort_unstable();
     first.dedup();
-    let cells = on_all_cores(&first, |slots| with(Some(*slots)).cell);
+    let cells = on_all_cores(&first, |slots| with(*slots));
     tried.cells.extend(first.into_iter().zip(cells));
     loop {
-        let (slots, _) = tried.least()?;
-        let below = tried.below(slots).map_or(0, |(below, _)| below);
-        if slots - below <= 1 {
-            break;
+        let (slots, cell) = tried.fewest()?;
+        if cell.failed * 2 > cell.done {
+            let tried = tried.cells.len() as u64;
+            return Some(Slots::MostFail { slots, cell, tried });
         }
-        let next = below + (slots - below) / 2;
-        tried.cells.insert(next, with(Some(next)).cell);
+        let (slots, cell) = tried.least()?;
+        let below = tried.below(slots);
+        let next = below.map_or(0, |(below, _)| below).midpoint(slots);
+        if tried.cells.contains_key(&next) || next == 0 {
+            return Some(Slots::Least(Least {
+                slots,
+                cell,
+                one_less: below.map(|(_, cell)| cell),
+                gain: tried.gain(cell),
+                best: tried.best()?,
+                tried: tried.cells.len() as u64,
+            }));
+        }
+        tried.cells.insert(next, with(next));
     }
-    let (slots, cell) = tried.least()?;
-    Some(Least {
-        slots,
-        cell,
-        one_less: tried.below(slots).map(|(_, cell)| cell),
-        best: tried.best()?,
-        tried: tried.cells.len() as u64,
-    })
 }
 
 /// What came of the numbers of slots that were tried.
 struct Tried {
     as_is: Cell,
     cells: BTreeMap<u64, Cell>,
+    differ: Differ,
+}
+
+/// How the jobs that fail with one number of slots differ from those that do with another.
+#[derive(Debug, Clone, Copy)]
+enum Differ {
+    /// By the slots alone: a try draws its fault and its latency whatever goes beside it.
+    Truly,
+    /// By whom a server refuses, too, or by which jobs of a sample are done when the rest is reckoned.
+    ByChance,
 }
 
 impl Tried {
-    /// Those with which no more jobs fail than with any.
-    fn sound(&self) -> impl Iterator<Item = (u64, Cell)> {
+    fn each(&self) -> impl Iterator<Item = (u64, Cell)> {
+        self.cells.iter().map(|(slots, cell)| (*slots, *cell))
+    }
+
+    /// Those with which the smallest share of the jobs fails; of several the fastest.
+    fn fewest(&self) -> Option<(u64, Cell)> {
         let share = |cell: &Cell| cell.failed * 1_000_000 / cell.done.max(1);
-        let fewest = self.cells.values().min_by_key(|cell| share(cell));
-        let fewest = fewest.copied().unwrap_or(self.as_is);
-        let sound = move |cell: &Cell| {
-            cell.failed < cell.done && cell.failed <= most(fewest, self.as_is, cell.done)
+        self.each()
+            .min_by_key(|(_, cell)| (share(cell), cell.takes))
+    }
+
+    /// Whether no more jobs fail than with any. Where none fails as it is, none may; else what chance does: three
+    /// standard deviations of a rare event, which are the square root of its count.
+    fn is_sound(&self, cell: &Cell) -> bool {
+        let fewest = self.fewest().map_or(self.as_is, |(_, cell)| cell);
+        let fair = fewest.failed * cell.done / fewest.done.max(1);
+        let chance = match self.differ {
+            Differ::ByChance if self.as_is.failed > 0 => {
+                (3 * fair.max(1).isqrt()).min(cell.done * CHANCE / 100)
+            }
+            Differ::ByChance | Differ::Truly => 0,
         };
-        let cells = self.cells.iter().map(|(slots, cell)| (*slots, *cell));
-        cells.filter(move |(_, cell)| sound(cell))
+        cell.failed <= fair + chance
+    }
+
+    fn sound(&self) -> impl Iterator<Item = (u64, Cell)> {
+        self.each().filter(|(_, cell)| self.is_sound(cell))
     }
 
     /// The shortest time of those.
-    fn best(&self) -> Option<std::time::Duration> {
+    fn best(&self) -> Option<Duration> {
         self.sound().map(|(_, cell)| cell.takes).min()
     }
 
     fn least(&self) -> Option<(u64, Cell)> {
         let best = self.best()?;
-        let does = |cell: &Cell| cell.takes * 100 <= best * (100 + NO_LONGER);
-        self.sound().find(|(_, cell)| does(cell))
+        self.sound().find(|(_, cell)| no_longer(cell.takes, best))
     }
 
     /// The next that was tried with fewer.
@@ -116,15 +149,18 @@ impl Tried {
         let (slots, cell) = self.cells.range(..slots).next_back()?;
         Some((*slots, *cell))
     }
+
+    fn gain(&self, least: Cell) -> Gain {
+        if !self.is_sound(&self.as_is) {
+            Gain::Jobs
+        } else if no_longer(self.as_is.takes, least.takes) {
+            Gain::Nothing
+        } else {
+            Gain::Time
+        }
+    }
 }
 
-/// So many of `done` jobs may fail to be no more than `fewest`. Where none fails as it is, none may; else what
-/// chance does: three standard deviations of a rare event, which are the square root of its count.
-fn most(fewest: Cell, as_is: Cell, done: u64) -> u64 {
-    let fair = u128::from(fewest.failed) * u128::from(done) / u128::from(fewest.done.max(1));
-    let fair = u64::try_from(fair).unwrap_or(u64::MAX);
-    if as_is.failed == 0 {
-        return fair;
-    }
-    fair + (3 * fair.max(1).isqrt()).min(done * CHANCE / 100)
+fn no_longer(takes: Duration, than: Duration) -> bool {
+    takes * 100 <= than * (100 + NO_LONGER)
 }

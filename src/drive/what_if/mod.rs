@@ -30,6 +30,10 @@ pub fn what_if(terms: &Terms, drawn: &Drawn, as_is: &Summary) -> Option<WhatIf> 
     });
     let (itself, changes) = trials.split_first()?;
     let itself = (*itself)?;
+    let mut slots = vec![itself];
+    if terms.rules.slots.is_some() {
+        slots.extend(changes.iter().take(Change::ALL.len()).flatten());
+    }
     let rows = bounds
         .into_iter()
         .zip(changes.chunks_exact(Change::ALL.len()));
@@ -50,6 +54,6 @@ pub fn what_if(terms: &Terms, drawn: &Drawn, as_is: &Summary) -> Option<WhatIf> 
         } else {
             Sample::All
         },
-        least: least::slots(terms, drawn, as_is, itself),
+        least: least::slots(terms, drawn, as_is, &slots),
     })
 }

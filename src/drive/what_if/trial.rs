@@ -70,7 +70,7 @@ impl Trial {
 }
 
 /// Whether the server itself sets a pace, which no limit of the run tells.
-fn bounds(api: &ModelSpec) -> bool {
+pub(super) fn bounds(api: &ModelSpec) -> bool {
     !api.limits.is_empty() || api.slots.is_some()
 }
 

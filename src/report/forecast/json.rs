@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::phases::phases;
-use super::{Cell, Forecast, Listed, Said, Sample, Unfit, WhatIf};
+use super::{Cell, Forecast, Least, Listed, Said, Sample, Slots, Unfit, WhatIf};
 use crate::job::BadLine;
 use crate::outcome::Spent;
 use crate::report::json::{counted, finite, held_back, since_start};
@@ -41,14 +41,10 @@ pub fn json(plan: &Forecast) -> Value {
         "held_back": held_back(&plan.diagnosis),
         "timeline": timeline(plan),
         "peak_in_flight": summary.peak_in_flight,
-        "least_concurrency": plan.what_if.as_ref().and_then(|what_if| what_if.least).map(|least| json!({
-            "slots": least.slots,
-            "elapsed_ms": millis(least.cell.takes),
-            "failed": least.cell.failed,
-            "one_less_ms": least.one_less.map(|cell| millis(cell.takes)),
-            "best_ms": millis(least.best),
-            "tried": least.tried,
-        })),
+        "least_concurrency": match plan.what_if.as_ref().and_then(|what_if| what_if.least) {
+            Some(Slots::Least(least)) => least_slots(least),
+            Some(Slots::MostFail { .. }) | None => Value::Null,
+        },
         "tries": summary.tally.tries,
         "retries": summary.tally.retries,
         "pauses": summary.unseen.map(|unseen| unseen.pauses),
@@ -78,6 +74,17 @@ pub fn json(plan: &Forecast) -> Value {
         },
         "inputs": plan.inputs,
         "seed": plan.seed,
+    })
+}
+
+fn least_slots(least: Least) -> Value {
+    json!({
+        "slots": least.slots,
+        "elapsed_ms": millis(least.cell.takes),
+        "failed": least.cell.failed,
+        "one_less_ms": least.one_less.map(|cell| millis(cell.takes)),
+        "best_ms": millis(least.best),
+        "tried": least.tried,
     })
 }
 

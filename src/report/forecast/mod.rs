@@ -123,8 +123,8 @@ pub struct WhatIf {
     pub as_is: Cell,
     /// What the rows are made of.
     pub sample: Sample,
-    /// The fewest slots that do; `None` where no other limit sets a ceiling.
-    pub least: Option<Least>,
+    /// What other numbers of slots would do; `None` where no other limit sets a ceiling.
+    pub least: Option<Slots>,
 }
 
 /// One bound, changed; all others as they are.
@@ -163,6 +163,33 @@ pub enum Sample {
 /// What takes so many per cent longer counts as no longer.
 pub const NO_LONGER: u32 = 1;
 
+/// What the numbers of slots that were tried say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slots {
+    /// So few would do.
+    Least(Least),
+    /// Most jobs fail with each of them.
+    MostFail {
+        /// With which the fewest do.
+        slots: u64,
+        /// What comes of the jobs with them.
+        cell: Cell,
+        /// How many were tried.
+        tried: u64,
+    },
+}
+
+/// What fewer slots, or more, do that those of the plan do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gain {
+    /// As many do as well.
+    Nothing,
+    /// All jobs are done sooner.
+    Time,
+    /// More jobs succeed, however long it takes.
+    Jobs,
+}
+
 /// The fewest slots, of all that were tried, that take no longer than the fastest with which no more jobs fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Least {
@@ -172,6 +199,8 @@ pub struct Least {
     pub cell: Cell,
     /// And with one less; `None` if that is none.
     pub one_less: Option<Cell>,
+    /// What is gained by them.
+    pub gain: Gain,
     /// The time of the fastest.
     pub best: Duration,
     /// How many numbers of slots were tried.

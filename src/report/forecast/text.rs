@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use super::phases::phases;
-use super::{Cell, Forecast, NO_LONGER, Said, Sample, Unfit, WhatIf};
+use super::{Cell, Forecast, Gain, Said, Sample, Slots, Unfit, WhatIf};
 use crate::metrics::Owner;
 use crate::outcome::{FailureKind, Spent};
 use crate::report::grid::{Column, Grid, Side};
@@ -178,20 +178,7 @@ impl Page {
             of.unwrap_or_default()
         );
         self.section("IN FLIGHT", &peak, Tone::Calm);
-        if let Some(least) = plan.what_if.as_ref().and_then(|what_if| what_if.least) {
-            let less = least.one_less.map(|cell| {
-                let less = least.slots - 1;
-                let verb = if less == 1 { "takes" } else { "take" };
-                format!(", {less} {verb} {}", shown(cell))
-            });
-            let text = format!(
-                "--concurrency {} is the least of {} tried within {NO_LONGER} % of the fastest with as few failures ({}): {}{}",
-                least.slots,
-                least.tried,
-                lasting(least.best),
-                shown(least.cell),
-                less.unwrap_or_default()
-            );
+        if let Some(text) = plan.what_if.as_ref().and_then(other_slots) {
             self.section("", &text, Tone::Calm);
         }
         let pauses = summary.unseen.unwrap_or_default().pauses;
@@ -291,14 +278,56 @@ impl Page {
     }
 }
 
+/// Which number of slots would do, if any is told.
+fn other_slots(what_if: &WhatIf) -> Option<String> {
+    let sample = match what_if.sample {
+        Sample::All => "",
+        Sample::Drawn(_) => " on a sample",
+    };
+    let as_is = what_if.as_is;
+    Some(match what_if.least? {
+        Slots::Least(least) => {
+            let does = match least.gain {
+                Gain::Nothing => "do",
+                Gain::Time => "be faster",
+                Gain::Jobs => "fail fewer jobs",
+            };
+            let own = shown(least.cell);
+            let than = Some(shown(as_is)).filter(|as_is| *as_is != own);
+            let than = than.map(|as_is| format!(", against {as_is} as it is"));
+            let less = least.one_less.filter(|cell| *cell != as_is);
+            let less = less.map(|cell| {
+                let less = least.slots - 1;
+                let verb = if less == 1 { "takes" } else { "take" };
+                format!(" ({less} {verb} {})", shown(cell))
+            });
+            format!(
+                "of {} tried{sample}, --concurrency {} would {does}: {own}{}{}",
+                least.tried,
+                least.slots,
+                than.unwrap_or_default(),
+                less.unwrap_or_default()
+            )
+        }
+        Slots::MostFail { cell, tried, .. } if cell.failed == cell.done => {
+            format!("no --concurrency mends it: all jobs fail with each of {tried} tried{sample}")
+        }
+        Slots::MostFail { slots, cell, tried } => format!(
+            "no --concurrency mends it: most jobs fail with each of {tried} tried{sample}, the fewest with {slots} ({})",
+            shown(cell)
+        ),
+    })
+}
+
 /// The time, and which share of the jobs fails if any does.
 fn shown(cell: Cell) -> String {
-    let percent = (cell.failed * 100).checked_div(cell.done).unwrap_or(0);
     let takes = lasting(cell.takes);
-    match (cell.failed, percent) {
-        (0, _) => takes,
-        (_, 0) => format!("{takes}, <1% fail"),
-        (_, percent) => format!("{takes}, {percent}% fail"),
+    let (failed, done) = (cell.failed, cell.done.max(1));
+    match (failed * 200 + done) / (2 * done) {
+        _ if failed == 0 => takes,
+        0 => format!("{takes}, <1% fail"),
+        100.. if failed < done => format!("{takes}, >99% fail"),
+        percent => format!("{takes}, {percent}% fail"),
     }
 }
 
@@ -352,4 +381,32 @@ fn never_fits(plan: &Forecast, job: &Unfit) -> String {
         plan.setup.name_of(job.owner),
         job.why.capacity
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_that_fails_is_rounded_and_neither_none_nor_all_unless_it_is() {
+        for (failed, done, told) in [
+            (0, 200, "2.00 s"),
+            (0, 0, "2.00 s"),
+            (1, 201, "2.00 s, <1% fail"),
+            (1, 200, "2.00 s, 1% fail"),
+            (3, 200, "2.00 s, 2% fail"),
+            (179, 200, "2.00 s, 90% fail"),
+            (198, 200, "2.00 s, 99% fail"),
+            (199, 200, "2.00 s, >99% fail"),
+            (200, 200, "2.00 s, 100% fail"),
+        ] {
+            let takes = Duration::from_secs(2);
+            let cell = Cell {
+                takes,
+                done,
+                failed,
+            };
+            assert_eq!(shown(cell), told);
+        }
+    }
 }
