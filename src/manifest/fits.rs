@@ -1,7 +1,12 @@
 //! Whether a run file can be that of the results beside it. Floor 4: doors.
 
-use super::{Figures, Manifest};
+use std::time::Duration;
+
+use super::Manifest;
 use crate::units::{Tick, show_moment};
+
+/// A line tells whole microseconds, and so does the start that the run file counts from.
+const ROUNDED: u64 = 2_000;
 
 /// What a file of results tells.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,9 +40,9 @@ impl Manifest {
         };
         let (done, from_new) = (ended.done(), self.earlier.is_empty());
         let alone = from_new && ended.count("done_before") == 0;
-        let over = ended.figures.as_ref().map(|it| self.over(it));
+        let (begun, over) = self.span().unzip();
+        let moment = |at: Tick| show_moment(Duration::from_nanos(at.0));
         if let Some((from, to)) = lines.span {
-            let moment = |at: Tick| show_moment(std::time::Duration::from_nanos(at.0));
             let started = self.started();
             if alone && from < started {
                 let (own, its) = (moment(from), moment(started));
@@ -78,6 +83,17 @@ impl Manifest {
                 "tells {sends} sends, the run has counted {its}"
             )));
         }
+        // Every job has its line, so the first try has one.
+        let all = alone && ended.count("cancelled") == 0;
+        if let Some((from, begun)) = lines.span.map(|(from, _)| from).zip(begun)
+            && all
+            && from.0.abs_diff(begun.0) > ROUNDED
+        {
+            let (own, its) = (moment(from), moment(begun));
+            return Err(Misfit::Other(format!(
+                "its first try at {own}, it has granted its own at {its}"
+            )));
+        }
         Ok(())
     }
 
@@ -85,8 +101,9 @@ impl Manifest {
         Tick(self.started_us.saturating_mul(1_000))
     }
 
-    /// When it was over.
-    fn over(&self, figures: &Figures) -> Tick {
-        figures.span(self.started()).1
+    /// Its first grant, and when it was over.
+    fn span(&self) -> Option<(Tick, Tick)> {
+        let figures = self.ended.as_ref()?.figures.as_ref()?;
+        Some(figures.span(self.started()))
     }
 }

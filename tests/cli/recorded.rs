@@ -499,3 +499,21 @@ fn a_comparison_takes_shards_and_one_standard_input() {
         .exits(2)
         .says("both runs are read from standard input");
 }
+
+#[test]
+fn a_run_file_tells_the_first_try_of_its_results_to_the_microsecond() {
+    let of = recorded(&rules(9, vec![qps("20/s")]), 40, |_, _, _| {
+        answer(MILLI * 5, 200)
+    });
+    let verify = |begun_ms: f64| {
+        let mut run: Value = serde_json::from_slice(&of.run).expect("it is JSON");
+        run["ended"]["figures"]["begun_ms"] = begun_ms.into();
+        let verify = Shaper::plain().args(["verify"]).jobs(OUT, &of.results);
+        verify.file(RUN, run.to_string()).output()
+    };
+    verify(0.0).exits(0);
+    verify(0.001).exits(0);
+    verify(0.003)
+        .exits(2)
+        .says("is of another run than out.jsonl, which has its first try at 20");
+}

@@ -450,6 +450,22 @@ fn a_run_file_of_another_run_proves_nothing_and_is_passed_over_by_a_report() {
         let page = String::from_utf8_lossy(&report.stdout);
         assert!(!page.contains("written by"), "{report}");
     }
+    // Shards that went on at once, with as many results each.
+    let server = Server::start([Step::ok()]);
+    let shard = || {
+        let run = Shaper::run().jobs("jobs.urls", server.list(30));
+        run.args(["--qps", "100"]).with_results()
+    };
+    let (one, other) = (shard().start(), shard().start());
+    let (one, other) = (one.wait(), other.wait());
+    let swapped = |results: &Output, run: &Output| {
+        let beside = verify().jobs(OUT, results.bytes(OUT));
+        beside.file(RUN, run.bytes(RUN)).output()
+    };
+    swapped(&one, &one).exits(0);
+    swapped(&other, &other).exits(0);
+    swapped(&one, &other).exits(2).says("is of another run");
+    swapped(&other, &one).exits(2).says("is of another run");
     // The same the other way round: what is there was done when that run was over.
     let server = Server::start([Step::ok()]);
     let run = || {
