@@ -52,10 +52,8 @@ const BODY: &str = r#"{"model":"small","temperature":0,"max_tokens":64,"messages
 struct Peer {
     name: &'static str,
     program: &'static str,
-    /// As fast as it can: what stands behind the program. `None`: it cannot.
-    flood: Option<fn(&Given) -> String>,
-    /// At a rate, likewise.
-    paced: Option<fn(&Given, rate: u64) -> String>,
+    /// What stands behind it for such a run; `None` if it cannot do that.
+    words: fn(&Given) -> Option<String>,
 }
 
 /// What a run is given.
@@ -63,12 +61,28 @@ struct Given {
     url: String,
     connections: u64,
     requests: u64,
+    /// Per second; `None`: as fast as it can.
+    rate: Option<u64>,
+    /// Whether the server counts in a window.
+    strict: bool,
     folder: PathBuf,
 }
 
 impl Given {
     fn file(&self, name: &str) -> String {
         self.folder.join(name).display().to_string()
+    }
+
+    /// `option` and the rate, if there is one.
+    fn at(&self, option: &str) -> String {
+        self.rate
+            .map_or(String::new(), |rate| format!("{option} {rate} "))
+    }
+
+    /// The same for a program whose rate is one of each connection.
+    fn at_each(&self, option: &str) -> String {
+        let each = self.rate.map(|rate| rate / self.connections);
+        each.map_or(String::new(), |rate| format!("{option} {rate} "))
     }
 }
 
@@ -78,178 +92,117 @@ const PEERS: [Peer; 8] = [
     Peer {
         name: SHAPER,
         program: SHAPER,
-        flood: Some(|given| {
-            format!(
-                "run {} -c {} --qps 1000000 --burst 1000000 --quiet --report none --overwrite -o {}",
-                given.file("jobs.jsonl"),
-                given.connections,
-                given.file("results.jsonl"),
-            )
-        }),
-        paced: Some(|given, rate| {
-            format!(
-                "run {} -c {} --qps {rate} --quiet --report none --limit-jobs {} --overwrite -o {}",
+        words: |given| {
+            let rate = match given.rate {
+                Some(rate) if given.strict => format!("--window {rate}/1s"),
+                Some(rate) => format!("--qps {rate}"),
+                None => "--qps 1000000 --burst 1000000".to_owned(),
+            };
+            Some(format!(
+                "run {} -c {} {rate} --limit-jobs {} --quiet --report none --overwrite -o {}",
                 given.file("jobs.jsonl"),
                 given.connections,
                 given.requests,
                 given.file("results.jsonl"),
-            )
-        }),
+            ))
+        },
     },
     Peer {
         name: "oha",
         program: "bin/oha",
-        flood: Some(|given| {
-            let Given {
-                url,
-                connections,
-                requests,
-                ..
-            } = given;
-            format!(
-                "-n {requests} -c {connections} --no-tui -m POST -T application/json -D {} {url}",
-                given.file("body")
-            )
-        }),
-        paced: Some(|given, rate| {
-            let Given {
-                url,
-                connections,
-                requests,
-                ..
-            } = given;
-            format!(
-                "-n {requests} -c {connections} -q {rate} --no-tui -m POST -T application/json -D {} {url}",
-                given.file("body")
-            )
-        }),
+        words: |given| {
+            Some(format!(
+                "-n {} -c {} {}--no-tui -m POST -T application/json -D {} {}",
+                given.requests,
+                given.connections,
+                given.at("-q"),
+                given.file("body"),
+                given.url,
+            ))
+        },
     },
     Peer {
         name: "wrk",
         program: "wrk",
-        flood: Some(|given| {
-            format!(
+        words: |given| {
+            let words = format!(
                 "-t1 -c{} -d2s -s {} {}",
                 given.connections,
                 given.file("post.lua"),
-                given.url
-            )
-        }),
-        paced: None,
+                given.url,
+            );
+            given.rate.is_none().then_some(words)
+        },
     },
     Peer {
         name: "h2load",
         program: "h2load",
-        flood: Some(|given| {
-            let Given {
-                url,
-                connections,
-                requests,
-                ..
-            } = given;
-            format!(
-                "--h1 -t1 -n {requests} -c {connections} -d {} {url}",
-                given.file("body")
-            )
-        }),
-        paced: Some(|given, rate| {
-            let Given {
-                url,
-                connections,
-                requests,
-                ..
-            } = given;
-            let each = rate / connections;
-            format!(
-                "--h1 -t1 -n {requests} -c {connections} --rps {each} -d {} {url}",
-                given.file("body")
-            )
-        }),
+        words: |given| {
+            Some(format!(
+                "--h1 -t1 -n {} -c {} {}-d {} {}",
+                given.requests,
+                given.connections,
+                given.at_each("--rps"),
+                given.file("body"),
+                given.url,
+            ))
+        },
     },
     Peer {
         name: "ab",
         program: "ab",
-        flood: Some(|given| {
-            let Given {
-                url,
-                connections,
-                requests,
-                ..
-            } = given;
-            format!(
-                "-q -k -n {requests} -c {connections} -T application/json -p {} {url}",
-                given.file("body")
-            )
-        }),
-        paced: None,
+        words: |given| {
+            let words = format!(
+                "-q -k -n {} -c {} -T application/json -p {} {}",
+                given.requests,
+                given.connections,
+                given.file("body"),
+                given.url,
+            );
+            given.rate.is_none().then_some(words)
+        },
     },
     Peer {
         name: "hey",
         program: "hey",
-        flood: Some(|given| {
-            let Given {
-                url,
-                connections,
-                requests,
-                ..
-            } = given;
-            format!(
-                "-n {requests} -c {connections} -m POST -T application/json -D {} {url}",
-                given.file("body")
-            )
-        }),
-        paced: Some(|given, rate| {
-            let Given {
-                url,
-                connections,
-                requests,
-                ..
-            } = given;
-            let each = rate / connections;
-            format!(
-                "-n {requests} -c {connections} -q {each} -m POST -T application/json -D {} {url}",
-                given.file("body")
-            )
-        }),
+        words: |given| {
+            Some(format!(
+                "-n {} -c {} {}-m POST -T application/json -D {} {}",
+                given.requests,
+                given.connections,
+                given.at_each("-q"),
+                given.file("body"),
+                given.url,
+            ))
+        },
     },
     Peer {
         name: "autocannon",
         program: "node_modules/.bin/autocannon",
-        flood: Some(|given| {
-            let Given {
-                url,
-                connections,
-                requests,
-                ..
-            } = given;
-            format!(
-                "-a {requests} -c {connections} -n -m POST -i {} {url}",
-                given.file("body")
-            )
-        }),
-        paced: Some(|given, rate| {
-            let Given {
-                url,
-                connections,
-                requests,
-                ..
-            } = given;
-            format!(
-                "-a {requests} -c {connections} -R {rate} -n -m POST -i {} {url}",
-                given.file("body")
-            )
-        }),
+        words: |given| {
+            Some(format!(
+                "-a {} -c {} {}-n -m POST -i {} {}",
+                given.requests,
+                given.connections,
+                given.at("-R"),
+                given.file("body"),
+                given.url,
+            ))
+        },
     },
     Peer {
         name: "k6",
         program: "bin/k6",
-        flood: Some(|given| format!("run --quiet --no-usage-report {}", given.file("flood.js"))),
-        paced: Some(|given, rate| {
-            format!(
+        words: |given| {
+            let script = match given.rate {
+                Some(rate) => format!("paced-{rate}.js"),
+                None => "flood.js".to_owned(),
+            };
+            Some(format!(
                 "run --quiet --no-usage-report {}",
-                given.file(&format!("paced-{rate}.js"))
-            )
-        }),
+                given.file(&script)
+            ))
+        },
     },
 ];
 
@@ -360,7 +313,16 @@ impl Bench {
             url: self.url(),
             connections,
             requests,
+            rate: None,
+            strict: false,
             folder: self.folder.clone(),
+        }
+    }
+
+    fn given_rate(&self, connections: u64, rate: u64) -> Given {
+        Given {
+            rate: Some(rate),
+            ..self.given(connections, rate * SECONDS)
         }
     }
 
@@ -394,14 +356,10 @@ impl Bench {
     }
 
     /// All programs that can, in turn, round after round: what was seen, by program.
-    fn rounds(
-        &mut self,
-        given: &Given,
-        words: impl Fn(&Peer, &Given) -> Option<String>,
-    ) -> Vec<(&'static str, Vec<Seen>)> {
+    fn rounds(&mut self, given: &Given) -> Vec<(&'static str, Vec<Seen>)> {
         let runs = PEERS.iter().filter_map(|peer| {
             let program = self.program(peer)?;
-            Some((peer.name, program, words(peer, given)?))
+            Some((peer.name, program, (peer.words)(given)?))
         });
         let runs: Vec<_> = runs.collect();
         let mut all: Vec<_> = runs.iter().map(|(name, ..)| (*name, Vec::new())).collect();
@@ -416,7 +374,7 @@ impl Bench {
     fn flood(&mut self) {
         self.server.accept(None);
         let given = self.given(CONNECTIONS, REQUESTS);
-        let all = self.rounds(&given, |peer, given| peer.flood.map(|words| words(given)));
+        let all = self.rounds(&given);
         println!("{REQUESTS} POST requests, {CONNECTIONS} connections\n");
         println!(
             "| program | CPU s per 100 000 | CPU of shaper / of it | requests/s | shaper / it | MB |"
@@ -444,10 +402,8 @@ impl Bench {
 
     fn paced(&mut self, rate: u64, connections: u64) {
         self.server.accept(None);
-        let given = self.given(connections, rate * SECONDS);
-        let all = self.rounds(&given, |peer, given| {
-            peer.paced.map(|words| words(given, rate))
-        });
+        let given = self.given_rate(connections, rate);
+        let all = self.rounds(&given);
         println!(
             "\n{rate} requests a second for {SECONDS} s, {connections} connections, as they arrive\n"
         );
@@ -474,15 +430,12 @@ impl Bench {
 
     fn strict(&mut self) {
         let (most, connections) = STRICT;
-        let given = self.given(connections, most * SECONDS);
+        let given = Given {
+            strict: true,
+            ..self.given_rate(connections, most)
+        };
         self.server.accept(Some(most));
-        let all = self.rounds(&given, |peer, given| {
-            let words = peer.paced?(given, most);
-            Some(match peer.name {
-                SHAPER => words.replace(&format!("--qps {most}"), &format!("--window {most}/1s")),
-                _ => words,
-            })
-        });
+        let all = self.rounds(&given);
         println!(
             "\nA server that accepts {most} in any second, asked for {most} a second for {SECONDS} s\n"
         );
@@ -491,9 +444,16 @@ impl Bench {
         for (name, seen) in &all {
             #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
             let refused = |seen: &Seen| seen.arrived.refused as f64;
+            // In whole seconds: a window lets its first ones go at once.
             let accepted = |seen: &Seen| {
-                let pace = Pace::of(&seen.arrived.at, most);
-                pace.rate * (1.0 - refused(seen) / count(&seen.arrived.at))
+                let at = &seen.arrived.at;
+                let seconds = SECONDS - 1;
+                let within = at
+                    .iter()
+                    .take_while(|it| *it - at[0] < seconds * 1_000_000_000);
+                #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
+                let rate = within.count() as f64 / seconds as f64;
+                rate * (1.0 - refused(seen) / count(at))
             };
             println!(
                 "| {name} | {:.0} | {:.1} |",
@@ -525,11 +485,7 @@ impl Bench {
             });
             let version = middle(version);
             let given = self.given(1, 1);
-            let first = peer.flood.map(|words| {
-                let words = match peer.name {
-                    SHAPER => words(&given) + " --limit-jobs 1",
-                    _ => words(&given),
-                };
+            let first = (peer.words)(&given).map(|words| {
                 middle((0..STARTS.min(self.rounds)).map(|_| {
                     let started = now();
                     let seen = self.run(&program, &words);
