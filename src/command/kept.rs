@@ -102,8 +102,12 @@ impl Kept {
     }
 
     /// Opens the results and says beside them by which rules they come.
-    pub(super) fn open(&mut self, tell: UnboundedSender<Event>) -> Result<Sink, Problem> {
-        let sink = Sink::open(&self.sink, self.held.take(), tell)?;
+    pub(super) fn open(
+        &mut self,
+        clock: Clock,
+        tell: UnboundedSender<Event>,
+    ) -> Result<Sink, Problem> {
+        let sink = Sink::open(&self.sink, self.held.take(), clock, tell)?;
         if let Some(path) = self.path() {
             self.manifest.write(path)?;
         }

@@ -298,7 +298,7 @@ fn go(
         clock,
         client,
         reader: Reader::spawn(input.source, input.resume, move || clock.now())?,
-        sink: kept.open(tell.clone())?,
+        sink: kept.open(clock, tell.clone())?,
         events,
         tell,
         // A named pipe may have waited for its reader until here, and signals end what waits.

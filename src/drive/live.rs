@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use crate::client::{Client, OUT_OF_FILES};
 use crate::clock::{Alarm, Clock};
 use crate::endpoint::Ask;
-use crate::engine::{Action, End, Engine, Event, Rules, Signal, Ticket};
+use crate::engine::{Action, End, Engine, Event, Rules, Signal};
 use crate::error::{Exit, Problem};
 use crate::metrics::Summary;
 use crate::outcome::{Failure, FailureKind, Outcome, Status};
@@ -77,8 +77,6 @@ struct Run {
     /// Lines asked for and not yet here.
     asked: usize,
     reading: bool,
-    /// Results of this turn.
-    batch: Vec<(Ticket, Box<Outcome>)>,
     end: Option<End>,
     /// That it ends is told.
     draining: bool,
@@ -104,7 +102,6 @@ impl Live {
             engine: Box::new(Engine::new(rules)),
             asked: 0,
             reading: true,
-            batch: Vec::new(),
             end: None,
             draining: false,
             stop_told: false,
@@ -116,7 +113,8 @@ impl Live {
                 return Ok(run.close(end).await);
             }
             let wants_line = run.asked > 0 && run.reading;
-            let wake = [wake, run.live.progress.due()].into_iter().flatten().min();
+            let wake = [wake, run.live.progress.due(), run.live.sink.due()];
+            let wake = wake.into_iter().flatten().min();
             let woken = tokio::select! {
                 biased;
                 Some(heard) = run.live.signals.recv() => Woken::Heard(heard),
@@ -176,11 +174,11 @@ impl Run {
     /// Tells everything that has happened, writes, decides, sends; again while lines come at once.
     fn turn(&mut self) -> Option<Tick> {
         loop {
-            while let Ok(event) = self.live.events.try_recv() {
-                self.tell(event);
-            }
+            self.hear();
             self.read();
-            self.write();
+            // One write for all results of the turn.
+            self.live.sink.write();
+            self.hear();
             let mut actions = Vec::new();
             let wake = self.engine.decide(self.live.clock.now(), &mut actions);
             let reads = actions
@@ -189,7 +187,7 @@ impl Run {
             self.carry_out(actions);
             self.tell_stopped();
             // What has waited too long is recorded here, and nothing else may wake this.
-            self.write();
+            self.live.sink.write();
             if !reads || self.end.is_some() {
                 self.show();
                 return wake;
@@ -200,6 +198,12 @@ impl Run {
                 self.show();
                 return wake;
             }
+        }
+    }
+
+    fn hear(&mut self) {
+        while let Ok(event) = self.live.events.try_recv() {
+            self.tell(event);
         }
     }
 
@@ -307,7 +311,7 @@ impl Run {
                 }
                 Action::Record(ticket, outcome) => {
                     self.tell_failed(&outcome);
-                    self.batch.push((ticket, outcome));
+                    self.live.sink.record(ticket, outcome);
                 }
                 Action::Stop(end) => self.end = Some(end),
             }
@@ -342,15 +346,10 @@ impl Run {
         self.live.progress.note(&text);
     }
 
-    /// One write for all results of the turn.
-    fn write(&mut self) {
-        if !self.batch.is_empty() {
-            self.live.sink.record(std::mem::take(&mut self.batch));
-        }
-    }
-
+    /// What is seen of the run from outside.
     fn show(&mut self) {
         let now = self.live.clock.now();
+        self.live.sink.live(now);
         if self.live.progress.due().is_some_and(|due| due <= now) {
             let snapshot = self.snapshot();
             self.live.progress.update(now, &snapshot);
@@ -384,7 +383,7 @@ impl Run {
     }
 
     async fn close(mut self, end: End) -> (Summary, End) {
-        self.write();
+        self.live.sink.write();
         let (in_flight, _) = self.engine.load();
         if matches!(end, End::Signalled(_) | End::Stopped(_)) && in_flight > 0 {
             self.live

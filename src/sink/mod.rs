@@ -1,29 +1,35 @@
 //! Takes outcomes and has them written as lines of results. Floor 4: doors.
 
+mod beside;
 mod body;
+mod here;
 mod line;
 mod lock;
+mod syncer;
 mod writer;
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::clock::Clock;
 use crate::engine::{Event, Ticket};
 use crate::error::{Exit, Problem};
 use crate::letters::calm_path;
 use crate::outcome::Outcome;
-use crate::units::parse_duration;
+use crate::units::{Tick, parse_duration};
+use beside::Beside;
+use here::Here;
 pub use line::{Form, Inputs, Keep, Tell};
 pub use lock::{holder, lock};
+use syncer::Syncer;
 pub use writer::SIGN_OF_LIFE;
-use writer::Writer;
+use writer::{ONE_WRITE, Writer};
 
 /// Where results go, and what stands in them.
 #[derive(Debug, Clone)]
@@ -100,21 +106,36 @@ impl SinkSpec {
     }
 }
 
-/// The way to the results. A thread writes them, so that a slow disk holds up no sends.
+/// The way to the results.
+///
+/// A regular file is written to right here, once for all results of a turn: a slot that waits for a thread to write
+/// costs more than the write. What may wait for somebody else is written by a thread of its own, so that it holds up
+/// no sends: a pipe, a device, and a file whose disk has shown that it can be [`SLOW`].
 #[derive(Debug)]
 pub struct Sink {
+    form: Form,
+    clock: Clock,
     tell: UnboundedSender<Event>,
-    /// None: results go nowhere.
-    writer: Option<(mpsc::Sender<Batch>, Thread)>,
+    way: Way,
     /// None: nothing is brought to the disk before the end.
-    syncer: Option<(mpsc::Sender<()>, Thread)>,
+    syncer: Option<Syncer>,
 }
 
-/// The thread that writes, and how it ended.
-type Thread = JoinHandle<Result<(), Problem>>;
+#[derive(Debug)]
+enum Way {
+    Here(Here),
+    Beside(Beside),
+    /// They are counted and not kept.
+    Nowhere(Vec<Ticket>),
+    /// Nothing more can be written.
+    Lost(Problem),
+}
 
-/// Outcomes that may be written at once.
-pub type Batch = Vec<(Ticket, Box<Outcome>)>;
+/// A write that takes so long shows that the next may, too.
+const SLOW: Duration = Duration::from_millis(20);
+
+/// A thread at work, and how it ended.
+type Thread = JoinHandle<Result<(), Problem>>;
 
 impl Sink {
     /// Makes or empties the file, after the checks of [`SinkSpec::check`]; or goes on with `held`, which is
@@ -124,17 +145,14 @@ impl Sink {
     pub fn open(
         spec: &SinkSpec,
         held: Option<File>,
+        clock: Clock,
         tell: UnboundedSender<Event>,
     ) -> Result<Self, Problem> {
-        let writer = match &spec.target {
-            Target::File(_) | Target::Stdout => Some(writing(&spec.form, &tell)?),
-            Target::Nowhere => None,
+        let syncer = match spec.fsync {
+            Fsync::Each(each) => Some(Syncer::waiting(each, tell.clone())?),
+            Fsync::Never | Fsync::End => None,
         };
-        let syncer = match (&writer, spec.fsync) {
-            (Some(_), Fsync::Each(each)) => Some(writer::syncing(each, tell.clone())?),
-            (Some(_) | None, _) => None,
-        };
-        // The threads are there: only now is anything made or emptied.
+        // Only now is a file made or emptied.
         let out = match (&spec.target, held) {
             (Target::File(path), Some(held)) => Some(Writer::file(path, held, spec.fsync)),
             (Target::File(path), None) => {
@@ -145,67 +163,123 @@ impl Sink {
             (Target::Stdout, _) => Some(Writer::stdout(spec.fsync)?),
             (Target::Nowhere, _) => None,
         };
-        let syncer = match (&out, syncer) {
-            (Some(out), Some((give, to, thread))) => out.synced()?.map(|handle| {
-                // A thread that waits for it takes it.
-                let _ = give.send(handle);
-                (to, thread)
-            }),
-            (_, _) => None,
+        let (way, syncer) = match out {
+            Some(out) if out.is_regular() => {
+                let syncer = match syncer {
+                    Some(waiting) => Some(waiting.with(out.handle()?)),
+                    None => None,
+                };
+                (Way::Here(Here::new(out, clock.now())), syncer)
+            }
+            Some(out) => {
+                let beside = Beside::waiting(&spec.form, &tell)?;
+                (Way::Beside(beside.with(out)), None)
+            }
+            None => (Way::Nowhere(Vec::new()), None),
         };
-        let writer = writer.zip(out).map(|((give, to, thread), out)| {
-            let _ = give.send(out);
-            (to, thread)
-        });
         Ok(Self {
+            form: spec.form.clone(),
+            clock,
             tell,
-            writer,
+            way,
             syncer,
         })
     }
 
-    /// Hands outcomes over. Each is answered by [`Event::Recorded`] when its line is in the file; if
-    /// that cannot be, one [`Event::SinkLost`] answers for all. When nobody takes answers any more, nothing
-    /// more is written.
-    pub fn record(&self, batch: Batch) {
-        match &self.writer {
-            // A writer that is gone has told so.
-            Some((to, _)) => drop(to.send(batch)),
-            None => {
-                for (ticket, _) in batch {
+    /// Takes an outcome. It is answered by [`Event::Recorded`] when its line is in the file; if that cannot be, one
+    /// [`Event::SinkLost`] answers for all.
+    pub fn record(&mut self, ticket: Ticket, outcome: Box<Outcome>) {
+        match &mut self.way {
+            Way::Here(here) => {
+                if here.record(ticket, &outcome, &self.form) >= ONE_WRITE {
+                    self.put();
+                }
+            }
+            Way::Beside(beside) => beside.record(ticket, outcome),
+            Way::Nowhere(tickets) => tickets.push(ticket),
+            Way::Lost(_) => {}
+        }
+    }
+
+    /// Writes what was taken, or has it written. When nobody takes answers any more, nothing more is written.
+    pub fn write(&mut self) {
+        match &mut self.way {
+            Way::Here(here) if here.has_lines() => self.put(),
+            Way::Beside(beside) => beside.write(),
+            Way::Nowhere(tickets) => {
+                for ticket in tickets.drain(..) {
                     let _ = self.tell.send(Event::Recorded(ticket));
                 }
             }
+            Way::Here(_) | Way::Lost(_) => {}
+        }
+    }
+
+    fn put(&mut self) {
+        let Way::Here(here) = &mut self.way else {
+            return;
+        };
+        let before = self.clock.now();
+        if let Err(problem) = here.put(&self.tell) {
+            self.way = Way::Lost(problem);
+            return;
+        }
+        let now = self.clock.now();
+        here.wrote(now);
+        if now.since(before) >= SLOW {
+            self.step_aside();
+        }
+    }
+
+    /// From now on a thread writes; where there is none to be had, it goes on here.
+    fn step_aside(&mut self) {
+        let Ok(beside) = Beside::waiting(&self.form, &self.tell) else {
+            return;
+        };
+        self.way = match std::mem::replace(&mut self.way, Way::Nowhere(Vec::new())) {
+            Way::Here(here) => Way::Beside(beside.with(here.into_writer())),
+            other => other,
+        };
+    }
+
+    /// When [`Sink::live`] wants to be called.
+    pub fn due(&self) -> Option<Tick> {
+        match &self.way {
+            Way::Here(here) => Some(here.due()),
+            Way::Beside(_) | Way::Nowhere(_) | Way::Lost(_) => None,
+        }
+    }
+
+    /// Shows that the run lives, if it is time to.
+    pub fn live(&mut self, now: Tick) {
+        if let Way::Here(here) = &mut self.way {
+            here.live(now);
         }
     }
 
     /// Waits until everything is written, for a regular file also until it is on the disk.
     ///
     /// The first problem of writing, even if it was told before.
-    pub fn finish(self) -> Result<(), Problem> {
-        let synced = self.syncer.map_or(Ok(()), end);
-        let written = self.writer.map_or(Ok(()), end);
+    pub fn finish(mut self) -> Result<(), Problem> {
+        self.write();
+        let synced = self.syncer.take().map_or(Ok(()), Syncer::finish);
+        let written = match std::mem::replace(&mut self.way, Way::Nowhere(Vec::new())) {
+            Way::Here(here) => here.into_writer().close(),
+            Way::Beside(beside) => beside.finish(),
+            Way::Nowhere(_) => Ok(()),
+            Way::Lost(problem) => Err(problem),
+        };
         synced.and(written)
     }
 }
 
-/// A thread that waits for something to work on, the way to tell it what to do, and the thread itself.
-type Waiting<W, T> = (mpsc::Sender<W>, mpsc::Sender<T>, Thread);
-
-/// A thread that waits for its writer, and ends without one.
-fn writing(form: &Form, tell: &UnboundedSender<Event>) -> Result<Waiting<Writer, Batch>, Problem> {
-    let (give, given) = mpsc::channel::<Writer>();
-    let (to, batches) = mpsc::channel();
-    let (form, tell) = (form.clone(), tell.clone());
-    let work = move || match given.recv() {
-        Ok(writer) => writer.run(&form, &batches, &tell),
-        Err(mpsc::RecvError) => Ok(()),
-    };
-    let thread = thread::Builder::new().name("results".to_owned());
-    let thread = thread
-        .spawn(work)
-        .map_err(|why| no_thread("write results", &why))?;
-    Ok((give, to, thread))
+/// A run that breaks off leaves the results that it has.
+impl Drop for Sink {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.write();
+        }
+    }
 }
 
 fn no_thread(to: &str, why: &io::Error) -> Problem {
@@ -213,10 +287,13 @@ fn no_thread(to: &str, why: &io::Error) -> Problem {
     Problem::usage(what, "allow this user more processes (ulimit -u)")
 }
 
-/// A thread ends when nobody tells it anything any more.
-fn end<T>((to, thread): (mpsc::Sender<T>, Thread)) -> Result<(), Problem> {
-    drop(to);
-    thread.join().unwrap_or_else(|_| Err(writer::broken()))
+/// The problem of a thread that panicked: a mistake in this program.
+fn broken() -> Problem {
+    Problem::new(
+        Exit::Unwritten,
+        "the thread that writes results broke off",
+        "please report it; what was written is whole lines",
+    )
 }
 
 fn check(path: &Path, existing: Existing) -> Result<(), Problem> {
@@ -328,7 +405,7 @@ mod tests {
         spec(Target::File(path.into()), existing)
     }
 
-    fn batch(numbers: std::ops::Range<u32>) -> Batch {
+    fn record(sink: &mut Sink, numbers: std::ops::Range<u32>) {
         let outcome = |number: u32| Outcome {
             seq: number.into(),
             line: Err(BadLine {
@@ -350,9 +427,9 @@ mod tests {
             reply: None,
             error: None,
         };
-        numbers
-            .map(|number| (Ticket::numbered(number), Box::new(outcome(number))))
-            .collect()
+        for number in numbers {
+            sink.record(Ticket::numbered(number), Box::new(outcome(number)));
+        }
     }
 
     /// What is told until the sink is finished.
@@ -368,48 +445,114 @@ mod tests {
         events.iter().map(ticket).collect()
     }
 
+    /// A sink whose thread has to write, as after a slow write.
+    fn aside(sink: &mut Sink) {
+        sink.step_aside();
+        assert!(matches!(sink.way, Way::Beside(_)));
+    }
+
+    fn here(_: &mut Sink) {}
+
     #[test]
     fn each_outcome_is_a_line_and_is_told_when_it_is_in_the_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out.jsonl");
-        let (tell, mut events) = unbounded_channel();
-        let sink = Sink::open(&file(&path, Existing::Refuse), None, tell).unwrap();
-        sink.record(batch(0..2));
-        assert!(matches!(events.blocking_recv(), Some(Event::Recorded(_))));
-        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
-        sink.record(batch(2..3));
-        sink.record(batch(3..5_000));
-        sink.finish().unwrap();
-        let recorded = tickets(&told(events));
-        assert_eq!(
-            recorded,
-            (1..5_000).map(Ticket::numbered).collect::<Vec<_>>()
-        );
-        for (nth, line) in fs::read_to_string(&path).unwrap().lines().enumerate() {
-            let line: serde_json::Value = serde_json::from_str(line).unwrap();
-            assert_eq!(line["seq"], nth);
+        for way in [here, aside] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("out.jsonl");
+            let (tell, mut events) = unbounded_channel();
+            let spec = file(&path, Existing::Refuse);
+            let mut sink = Sink::open(&spec, None, Clock::start(), tell).unwrap();
+            way(&mut sink);
+            record(&mut sink, 0..2);
+            sink.write();
+            assert!(matches!(events.blocking_recv(), Some(Event::Recorded(_))));
+            assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
+            record(&mut sink, 2..3);
+            sink.write();
+            record(&mut sink, 3..5_000);
+            sink.finish().unwrap();
+            let recorded = tickets(&told(events));
+            assert_eq!(
+                recorded,
+                (1..5_000).map(Ticket::numbered).collect::<Vec<_>>()
+            );
+            for (nth, line) in fs::read_to_string(&path).unwrap().lines().enumerate() {
+                let line: serde_json::Value = serde_json::from_str(line).unwrap();
+                assert_eq!(line["seq"], nth);
+            }
         }
     }
 
     #[test]
     fn what_nobody_is_told_of_is_not_written() {
+        for way in [here, aside] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("out.jsonl");
+            let (tell, mut events) = unbounded_channel();
+            let spec = file(&path, Existing::Refuse);
+            let mut sink = Sink::open(&spec, None, Clock::start(), tell).unwrap();
+            way(&mut sink);
+            record(&mut sink, 0..1);
+            sink.write();
+            assert!(matches!(events.blocking_recv(), Some(Event::Recorded(_))));
+            events.close();
+            record(&mut sink, 1..5_000);
+            assert!(sink.finish().is_err());
+            assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_run_that_breaks_off_leaves_the_results_that_it_has() {
+        for way in [here, aside] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("out.jsonl");
+            let (tell, mut events) = unbounded_channel();
+            let spec = file(&path, Existing::Refuse);
+            let mut sink = Sink::open(&spec, None, Clock::start(), tell).unwrap();
+            way(&mut sink);
+            let run = thread::spawn(move || {
+                record(&mut sink, 0..3);
+                panic!("on purpose, for this test");
+            });
+            assert!(run.join().is_err());
+            for _ in 0..3 {
+                assert!(matches!(events.blocking_recv(), Some(Event::Recorded(_))));
+            }
+            assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 3);
+        }
+    }
+
+    #[test]
+    fn a_run_that_writes_nothing_shows_each_second_that_it_lives() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.jsonl");
-        let (tell, mut events) = unbounded_channel();
-        let sink = Sink::open(&file(&path, Existing::Refuse), None, tell).unwrap();
-        sink.record(batch(0..1));
-        assert!(matches!(events.blocking_recv(), Some(Event::Recorded(_))));
-        events.close();
-        sink.record(batch(1..5_000));
-        assert!(sink.finish().is_err());
-        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 1);
+        let (tell, _events) = unbounded_channel();
+        let clock = Clock::start();
+        let mut sink = Sink::open(&file(&path, Existing::Refuse), None, clock, tell).unwrap();
+        let long_ago = std::time::SystemTime::UNIX_EPOCH;
+        let age = || File::options().append(true).open(&path).unwrap();
+        let changed = || age().metadata().unwrap().modified().unwrap();
+        age().set_modified(long_ago).unwrap();
+        let due = sink.due().unwrap();
+        sink.live(Tick(due.0 - 1));
+        assert_eq!(changed(), long_ago);
+        sink.live(due);
+        assert!(changed() > long_ago);
+        assert_eq!(sink.due(), Some(due.after(SIGN_OF_LIFE)));
     }
 
     #[test]
     fn results_that_go_nowhere_are_recorded_at_once() {
         let (tell, events) = unbounded_channel();
-        let sink = Sink::open(&spec(Target::Nowhere, Existing::Refuse), None, tell).unwrap();
-        sink.record(batch(0..2));
+        let mut sink = Sink::open(
+            &spec(Target::Nowhere, Existing::Refuse),
+            None,
+            Clock::start(),
+            tell,
+        )
+        .unwrap();
+        record(&mut sink, 0..2);
+        sink.write();
         sink.finish().unwrap();
         assert_eq!(tickets(&told(events)).len(), 2);
     }
@@ -420,7 +563,13 @@ mod tests {
         let path = folder.path().join("out.jsonl");
         fs::write(&path, "old").unwrap();
         let (tell, _events) = unbounded_channel();
-        let refused = Sink::open(&file(&path, Existing::Refuse), None, tell.clone()).unwrap_err();
+        let refused = Sink::open(
+            &file(&path, Existing::Refuse),
+            None,
+            Clock::start(),
+            tell.clone(),
+        )
+        .unwrap_err();
         assert_eq!(refused.exit, Exit::Usage);
         assert!(
             refused
@@ -430,7 +579,7 @@ mod tests {
         let overwrite = file(&path, Existing::Overwrite);
         overwrite.check().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
-        Sink::open(&overwrite, None, tell)
+        Sink::open(&overwrite, None, Clock::start(), tell)
             .unwrap()
             .finish()
             .unwrap();
@@ -442,9 +591,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.jsonl");
         let (tell, _events) = unbounded_channel();
-        let first = Sink::open(&file(&path, Existing::Refuse), None, tell.clone()).unwrap();
+        let mut first = Sink::open(
+            &file(&path, Existing::Refuse),
+            None,
+            Clock::start(),
+            tell.clone(),
+        )
+        .unwrap();
         for existing in [Existing::Refuse, Existing::Overwrite] {
-            let refused = Sink::open(&file(&path, existing), None, tell.clone()).unwrap_err();
+            let refused =
+                Sink::open(&file(&path, existing), None, Clock::start(), tell.clone()).unwrap_err();
             assert_eq!(refused.exit, Exit::Usage);
             let by_us = format!("another run (process {})", std::process::id());
             assert!(
@@ -452,11 +608,18 @@ mod tests {
                 "{refused}"
             );
             // A file with results is refused for these before anybody looks for a lock.
-            first.record(batch(0..1));
+            record(&mut first, 0..1);
+            first.write();
         }
         first.finish().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
-        let next = Sink::open(&file(&path, Existing::Overwrite), None, tell).unwrap();
+        let next = Sink::open(
+            &file(&path, Existing::Overwrite),
+            None,
+            Clock::start(),
+            tell,
+        )
+        .unwrap();
         next.finish().unwrap();
     }
 
@@ -486,9 +649,17 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn a_full_disk_is_told_once_with_path_and_cause() {
         let (tell, events) = unbounded_channel();
-        let sink = Sink::open(&file("/dev/full", Existing::Refuse), None, tell).unwrap();
-        sink.record(batch(0..3));
-        sink.record(batch(3..4));
+        let mut sink = Sink::open(
+            &file("/dev/full", Existing::Refuse),
+            None,
+            Clock::start(),
+            tell,
+        )
+        .unwrap();
+        record(&mut sink, 0..3);
+        sink.write();
+        record(&mut sink, 3..4);
+        sink.write();
         let problem = sink.finish().unwrap_err();
         assert_eq!(problem.exit, Exit::Unwritten);
         assert!(

@@ -1,12 +1,10 @@
-//! The thread that writes results: whole lines, all that is queued at once. Floor 4: doors.
+//! What results are written to: whole lines, all that is queued at once. Floor 4: doors.
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -14,19 +12,21 @@ use rustix::fs::{Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
 use rustix::time::Timespec;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{Batch, Form, Fsync, Waiting, no_thread};
+use super::{Form, Fsync};
 use crate::engine::{Event, Ticket};
 use crate::error::{Exit, Problem, to_write};
 use crate::letters::calm_path;
+use crate::outcome::Outcome;
 
 /// So much text goes into one write, and not much more of it is in memory.
-const ONE_WRITE: usize = 1 << 20;
+pub(super) const ONE_WRITE: usize = 1 << 20;
 
 /// So often the file says that its run lives: the time of its last change. After a kill this tells how long
 /// ago the last request may have been sent.
 pub const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
 /// An open target, and its name for messages.
+#[derive(Debug)]
 pub(super) struct Writer {
     name: String,
     /// None: it has none.
@@ -70,38 +70,18 @@ impl Writer {
         })
     }
 
-    /// What a thread of [`syncing`] works on; `None` if it is no regular file.
-    pub(super) fn synced(&self) -> Result<Option<Synced>, Problem> {
-        if !self.is_regular() {
-            return Ok(None);
-        }
+    /// Another handle of the same file.
+    pub(super) fn handle(&self) -> Result<Handle, Problem> {
         let file = self.file.try_clone();
-        Ok(Some(Synced {
+        Ok(Handle {
             file: file.map_err(|why| problem(self.out, &self.name, &why))?,
             out: self.out,
             name: self.name.clone(),
-        }))
+        })
     }
 
-    fn is_regular(&self) -> bool {
+    pub(super) fn is_regular(&self) -> bool {
         self.file.metadata().is_ok_and(|there| there.is_file())
-    }
-
-    /// Writes until the other end is dropped, or until it cannot.
-    pub(super) fn run(
-        mut self,
-        form: &Form,
-        batches: &Receiver<Batch>,
-        tell: &UnboundedSender<Event>,
-    ) -> Result<(), Problem> {
-        let _fallen = Fallen(tell);
-        let done = self.write_all(form, batches, tell);
-        done.map_err(|why| {
-            let problem = problem(self.out, &self.name, &why);
-            let _ = tell.send(Event::SinkLost(problem.clone()));
-            problem
-        })?;
-        self.path.as_deref().map_or(Ok(()), |path| self.found(path))
     }
 
     /// Whether the path still leads to the regular file that was written; where that cannot be told, it does.
@@ -126,38 +106,8 @@ impl Writer {
         Err(Problem::new(Exit::Unwritten, what, mend))
     }
 
-    fn write_all(
-        &mut self,
-        form: &Form,
-        batches: &Receiver<Batch>,
-        tell: &UnboundedSender<Event>,
-    ) -> io::Result<()> {
-        let mut text = Vec::new();
-        let mut lines = Vec::new();
-        let regular = self.is_regular();
-        loop {
-            let first = match batches.recv_timeout(SIGN_OF_LIFE) {
-                Ok(first) => first,
-                Err(RecvTimeoutError::Timeout) if regular => {
-                    self.live();
-                    continue;
-                }
-                Err(RecvTimeoutError::Timeout) => continue,
-                Err(RecvTimeoutError::Disconnected) => return self.close(),
-            };
-            for (ticket, outcome) in std::iter::once(first).chain(batches.try_iter()).flatten() {
-                form.write(&outcome, &mut text);
-                lines.push((ticket, text.len()));
-                if text.len() >= ONE_WRITE {
-                    self.put(&mut text, &mut lines, tell)?;
-                }
-            }
-            self.put(&mut text, &mut lines, tell)?;
-        }
-    }
-
     /// A system that cannot say so is no reason to stop.
-    fn live(&self) {
+    pub(super) fn live(&self) {
         let when = |nanos| Timespec {
             tv_sec: 0,
             tv_nsec: nanos,
@@ -169,71 +119,85 @@ impl Writer {
         let _ = futimens(&self.file, &times);
     }
 
-    /// Writes the text and tells the tickets of its lines, each with the length of the text up to its end.
+    /// Writes the lines and tells their tickets; if that cannot be, tells so.
     ///
     /// If a file takes only a part, the whole lines of that part count and the torn one is cut off.
-    fn put(
+    pub(super) fn put(
         &mut self,
-        text: &mut Vec<u8>,
-        lines: &mut Vec<(Ticket, usize)>,
+        lines: &mut Lines,
         tell: &UnboundedSender<Event>,
-    ) -> io::Result<()> {
+    ) -> Result<(), Problem> {
         // The run has made its account: what is written after it would be counted as not written.
-        if tell.is_closed() {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
-        let (written, done) = write_to(&mut self.file, text, lines);
-        for (ticket, _) in lines.drain(..).take_while(|&(_, end)| end <= written) {
+        let (written, done) = if tell.is_closed() {
+            (0, Err(io::ErrorKind::Interrupted.into()))
+        } else {
+            write_to(&mut self.file, lines)
+        };
+        for (ticket, _) in (lines.ends.drain(..)).take_while(|&(_, end)| end <= written) {
             let _ = tell.send(Event::Recorded(ticket));
         }
-        text.clear();
-        text.shrink_to(ONE_WRITE);
-        done
+        lines.text.clear();
+        lines.text.shrink_to(ONE_WRITE);
+        done.map_err(|why| {
+            let problem = problem(self.out, &self.name, &why);
+            let _ = tell.send(Event::SinkLost(problem.clone()));
+            problem
+        })
     }
 
-    /// A disk may refuse at the very end what it took before. What closing tells, bringing it to the disk
-    /// tells, too.
-    fn close(&mut self) -> io::Result<()> {
+    /// Brings it to the disk, which may refuse at the very end what it took before; what closing tells, that tells, too.
+    /// Then makes sure that its path leads there.
+    pub(super) fn close(self) -> Result<(), Problem> {
         match self.fsync {
-            Fsync::End | Fsync::Each(_) if self.is_regular() => self.file.sync_all(),
-            Fsync::End | Fsync::Each(_) | Fsync::Never => Ok(()),
+            Fsync::End | Fsync::Each(_) if self.is_regular() => {
+                let synced = self.file.sync_all();
+                synced.map_err(|why| problem(self.out, &self.name, &why))?;
+            }
+            Fsync::End | Fsync::Each(_) | Fsync::Never => {}
         }
+        self.path.as_deref().map_or(Ok(()), |path| self.found(path))
     }
 }
 
-/// A file that is brought to the disk.
-pub(super) struct Synced {
+/// Lines that wait to be written.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    text: Vec<u8>,
+    /// The ticket of each, and the length of the text up to its end.
+    ends: Vec<(Ticket, usize)>,
+}
+
+impl Lines {
+    /// Adds the line of an outcome. Returns how long the text is.
+    pub(super) fn add(&mut self, ticket: Ticket, outcome: &Outcome, form: &Form) -> usize {
+        form.write(outcome, &mut self.text);
+        self.ends.push((ticket, self.text.len()));
+        self.text.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Without one that broke off while it was added.
+    fn whole(&self) -> &[u8] {
+        &self.text[..self.ends.last().map_or(0, |&(_, end)| end)]
+    }
+}
+
+/// A handle of a file that is written to.
+pub(super) struct Handle {
     file: File,
     out: Out,
     name: String,
 }
 
-/// A thread that brings a file to the disk each time that so much has passed: it may take long, and results
-/// are written meanwhile. It waits for the file, and ends without one.
-pub(super) fn syncing(
-    each: Duration,
-    tell: UnboundedSender<Event>,
-) -> Result<Waiting<Synced, ()>, Problem> {
-    let (give, given) = mpsc::channel::<Synced>();
-    let (to, over) = mpsc::channel();
-    let work = move || {
-        let Ok(Synced { file, out, name }) = given.recv() else {
-            return Ok(());
-        };
-        while over.recv_timeout(each) == Err(RecvTimeoutError::Timeout) {
-            file.sync_data().map_err(|why| {
-                let problem = problem(out, &name, &why);
-                let _ = tell.send(Event::SinkLost(problem.clone()));
-                problem
-            })?;
-        }
-        Ok(())
-    };
-    let thread = thread::Builder::new().name("fsync".to_owned());
-    let thread = thread
-        .spawn(work)
-        .map_err(|why| no_thread("bring results to the disk", &why))?;
-    Ok((give, to, thread))
+impl Handle {
+    /// Brings what was written to the disk.
+    pub(super) fn sync(&self) -> Result<(), Problem> {
+        let synced = self.file.sync_data();
+        synced.map_err(|why| problem(self.out, &self.name, &why))
+    }
 }
 
 fn problem(out: Out, name: &str, why: &io::Error) -> Problem {
@@ -259,7 +223,8 @@ fn problem(out: Out, name: &str, why: &io::Error) -> Problem {
 }
 
 /// Writes to a file, and how much of the text is in it: all, or the lines that are whole.
-fn write_to(file: &mut File, text: &[u8], lines: &[(Ticket, usize)]) -> (usize, io::Result<()>) {
+fn write_to(file: &mut File, lines: &Lines) -> (usize, io::Result<()>) {
+    let text = lines.whole();
     let mut written = 0;
     let why = loop {
         match file.write(&text[written..]) {
@@ -274,7 +239,7 @@ fn write_to(file: &mut File, text: &[u8], lines: &[(Ticket, usize)]) -> (usize, 
             Err(why) => break why,
         }
     };
-    let ends = lines.iter().map(|&(_, end)| end);
+    let ends = lines.ends.iter().map(|&(_, end)| end);
     let whole = ends.take_while(|&end| end <= written).last().unwrap_or(0);
     // Only a regular file has a place to go back to; the failure that is told is the one of the write.
     if let Ok(at) = file.stream_position() {
@@ -282,43 +247,4 @@ fn write_to(file: &mut File, text: &[u8], lines: &[(Ticket, usize)]) -> (usize, 
         let _ = file.set_len(at.saturating_sub(torn));
     }
     (whole, Err(why))
-}
-
-/// The problem of a writer that panicked: a mistake in this program.
-pub(super) fn broken() -> Problem {
-    Problem::new(
-        Exit::Unwritten,
-        "the thread that writes results broke off",
-        "please report it; what was written is whole lines",
-    )
-}
-
-/// Tells of a panic, so that a run does not wait for ever for what nobody writes.
-struct Fallen<'a>(&'a UnboundedSender<Event>);
-
-impl Drop for Fallen<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            let _ = self.0.send(Event::SinkLost(broken()));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_writer_that_panics_is_told_as_lost() {
-        let (tell, mut events) = tokio::sync::mpsc::unbounded_channel();
-        let fallen = thread::spawn(move || {
-            let _fallen = Fallen(&tell);
-            panic!("on purpose, for this test");
-        });
-        assert!(fallen.join().is_err());
-        match events.blocking_recv() {
-            Some(Event::SinkLost(problem)) => assert_eq!(problem, broken()),
-            other => panic!("not expected: {other:?}"),
-        }
-    }
 }

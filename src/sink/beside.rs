@@ -1,0 +1,137 @@
+//! Writes on a thread of its own, all that is queued at once. Floor 4: doors.
+
+use std::mem;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::writer::{Lines, ONE_WRITE, SIGN_OF_LIFE, Writer};
+use super::{Form, Thread, broken, no_thread};
+use crate::engine::{Event, Ticket};
+use crate::error::Problem;
+use crate::outcome::Outcome;
+
+/// Outcomes that may be written at once.
+type Batch = Vec<(Ticket, Box<Outcome>)>;
+
+/// The thread, and what is still to be handed to it.
+#[derive(Debug)]
+pub(super) struct Beside {
+    batch: Batch,
+    to: mpsc::Sender<Batch>,
+    thread: Thread,
+}
+
+/// A thread that waits for its writer, and ends without one.
+pub(super) struct Waiting {
+    give: mpsc::Sender<Writer>,
+    beside: Beside,
+}
+
+impl Waiting {
+    pub(super) fn with(self, writer: Writer) -> Beside {
+        // A thread that waits for it takes it.
+        let _ = self.give.send(writer);
+        self.beside
+    }
+}
+
+impl Beside {
+    pub(super) fn waiting(form: &Form, tell: &UnboundedSender<Event>) -> Result<Waiting, Problem> {
+        let (give, given) = mpsc::channel::<Writer>();
+        let (to, batches) = mpsc::channel();
+        let (form, tell) = (form.clone(), tell.clone());
+        let work = move || match given.recv() {
+            Ok(writer) => run(writer, &form, &batches, &tell),
+            Err(mpsc::RecvError) => Ok(()),
+        };
+        let thread = thread::Builder::new().name("results".to_owned());
+        let thread = thread
+            .spawn(work)
+            .map_err(|why| no_thread("write results", &why))?;
+        let beside = Self {
+            batch: Batch::new(),
+            to,
+            thread,
+        };
+        Ok(Waiting { give, beside })
+    }
+
+    pub(super) fn record(&mut self, ticket: Ticket, outcome: Box<Outcome>) {
+        self.batch.push((ticket, outcome));
+    }
+
+    /// Hands over what was taken.
+    pub(super) fn write(&mut self) {
+        if !self.batch.is_empty() {
+            // A thread that is gone has told so.
+            let _ = self.to.send(mem::take(&mut self.batch));
+        }
+    }
+
+    /// The thread ends when nobody tells it anything any more.
+    pub(super) fn finish(self) -> Result<(), Problem> {
+        drop(self.to);
+        self.thread.join().unwrap_or_else(|_| Err(broken()))
+    }
+}
+
+/// Writes until the other end is dropped, or until it cannot.
+fn run(
+    mut writer: Writer,
+    form: &Form,
+    batches: &Receiver<Batch>,
+    tell: &UnboundedSender<Event>,
+) -> Result<(), Problem> {
+    let _fallen = Fallen(tell);
+    let mut lines = Lines::default();
+    let regular = writer.is_regular();
+    loop {
+        let first = match batches.recv_timeout(SIGN_OF_LIFE) {
+            Ok(first) => first,
+            Err(RecvTimeoutError::Timeout) if regular => {
+                writer.live();
+                continue;
+            }
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => return writer.close(),
+        };
+        for (ticket, outcome) in std::iter::once(first).chain(batches.try_iter()).flatten() {
+            if lines.add(ticket, &outcome, form) >= ONE_WRITE {
+                writer.put(&mut lines, tell)?;
+            }
+        }
+        writer.put(&mut lines, tell)?;
+    }
+}
+
+/// Tells of a panic, so that a run does not wait for ever for what nobody writes.
+struct Fallen<'a>(&'a UnboundedSender<Event>);
+
+impl Drop for Fallen<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let _ = self.0.send(Event::SinkLost(broken()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_writer_that_panics_is_told_as_lost() {
+        let (tell, mut events) = tokio::sync::mpsc::unbounded_channel();
+        let fallen = thread::spawn(move || {
+            let _fallen = Fallen(&tell);
+            panic!("on purpose, for this test");
+        });
+        assert!(fallen.join().is_err());
+        match events.blocking_recv() {
+            Some(Event::SinkLost(problem)) => assert_eq!(problem, broken()),
+            other => panic!("not expected: {other:?}"),
+        }
+    }
+}
