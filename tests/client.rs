@@ -131,8 +131,7 @@ impl Told {
 /// A client is told the time by one clock.
 static CLOCK: OnceLock<Clock> = OnceLock::new();
 
-async fn send(client: &Client, job: &Job, timeout: Duration) -> Told {
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+async fn send(client: &mut Client, job: &Job, timeout: Duration) -> Told {
     let clock = *CLOCK.get_or_init(Clock::start);
     let now = clock.now();
     let ticket = Ticket::numbered(7);
@@ -143,22 +142,27 @@ async fn send(client: &Client, job: &Job, timeout: Duration) -> Told {
         attempt: 1,
         give_up_at: now.after(timeout),
     };
-    client.start(ticket, job, grant, clock, tell);
+    client.start(ticket, job, grant, clock);
     let (mut connected, mut sent, mut head, mut end) = (None, None, None, None);
-    while let Some(event) = told.recv().await {
-        assert!(end.is_none(), "told after the end: {event:?}");
-        match event {
-            Event::Connected(of, at) if of == ticket && sent.is_none() => {
-                assert!(connected.replace(at).is_none(), "connected twice");
+    let mut events = Vec::new();
+    while end.is_none() {
+        client.go_on().await;
+        client.hear(&mut events);
+        for event in events.drain(..) {
+            assert!(end.is_none(), "told after the end: {event:?}");
+            match event {
+                Event::Connected(of, at) if of == ticket && sent.is_none() => {
+                    assert!(connected.replace(at).is_none(), "connected twice");
+                }
+                Event::Sent(of, at) if of == ticket && head.is_none() => {
+                    assert!(sent.replace(at).is_none(), "sent twice");
+                }
+                Event::Answered(of, answered) if of == ticket => {
+                    assert!(head.replace(*answered).is_none(), "answered twice");
+                }
+                Event::Ended(of, at, ended) if of == ticket => end = Some((at, *ended)),
+                other => panic!("not expected: {other:?}"),
             }
-            Event::Sent(of, at) if of == ticket && head.is_none() => {
-                assert!(sent.replace(at).is_none(), "sent twice");
-            }
-            Event::Answered(of, answered) if of == ticket => {
-                assert!(head.replace(*answered).is_none(), "answered twice");
-            }
-            Event::Ended(of, at, ended) if of == ticket => end = Some((at, *ended)),
-            other => panic!("not expected: {other:?}"),
         }
     }
     let (ended, end) = end.expect("no end was told");
@@ -190,7 +194,7 @@ const LONG: Duration = Duration::from_secs(60);
 async fn get(transport: Transport, answer: &'static [&'static str], then: Then) -> Told {
     let (address, _requests) = serve(answer, then);
     send(
-        &client(transport, address),
+        &mut client(transport, address),
         &job(Method::GET, "http://h.test/a?k=canary"),
         LONG,
     )
@@ -200,7 +204,7 @@ async fn get(transport: Transport, answer: &'static [&'static str], then: Then) 
 /// The request as the server saw it, in lower case.
 async fn seen(transport: Transport, job: &Job) -> String {
     let (address, requests) = serve(&["HTTP/1.1 204 No Content\r\n\r\n"], Then::Stay);
-    let told = send(&client(transport, address), job, LONG).await;
+    let told = send(&mut client(transport, address), job, LONG).await;
     assert!(told.end.is_ok(), "{:?}", told.end);
     String::from_utf8_lossy(&requests.recv().unwrap()).to_ascii_lowercase()
 }
@@ -242,7 +246,12 @@ async fn a_success_says_what_was_used_and_nothing_else_does() {
                 usage: usage.clone(),
                 ..spec(transport, address)
             });
-            let told = send(&client.unwrap(), &job(Method::GET, "http://h.test/"), LONG).await;
+            let told = send(
+                &mut client.unwrap(),
+                &job(Method::GET, "http://h.test/"),
+                LONG,
+            )
+            .await;
             assert_eq!(told.end.unwrap().used, used, "{usage:?} of {answer:?}");
         }
     }
@@ -252,9 +261,9 @@ async fn a_success_says_what_was_used_and_nothing_else_does() {
 async fn a_connection_is_used_again() {
     for transport in TRANSPORTS {
         let (address, requests) = serve(&[OK, OK, OK], Then::Stay);
-        let client = client(transport, address);
+        let mut client = client(transport, address);
         for _ in 0..3 {
-            let told = send(&client, &job(Method::GET, "http://h.test/"), LONG).await;
+            let told = send(&mut client, &job(Method::GET, "http://h.test/"), LONG).await;
             assert_eq!(told.body(), "hi");
         }
         assert_eq!(requests.iter().take(3).count(), 3);
@@ -298,19 +307,19 @@ async fn of_thousands_of_hosts_those_asked_last_keep_their_connections() {
     for transport in TRANSPORTS {
         const KEPT: usize = 1024;
         let (port, connections) = serve_everywhere().await;
-        let client = Client::new(ClientSpec {
+        let mut client = Client::new(ClientSpec {
             transport,
             ..ClientSpec::default()
         })
         .unwrap();
-        let ask = async |host: u16| {
+        let mut ask = async |host: u16| {
             let [high, low] = host.to_be_bytes();
             let origin = format!("http://127.1.{high}.{low}:{port}");
             let job = Job {
                 origin: Origin(origin.as_str().into()),
                 ..job(Method::GET, &origin)
             };
-            let told = send(&client, &job, LONG).await;
+            let told = send(&mut client, &job, LONG).await;
             assert!(told.end.is_ok(), "{origin}: {:?}", told.end);
         };
         for host in 0..3_000 {
@@ -365,7 +374,7 @@ async fn a_refused_connection_was_never_sent() {
         let address = listener.local_addr().unwrap();
         drop(listener);
         let job = job(Method::GET, "http://u:canary@h.test/?k=canary");
-        let failure = send(&client(transport, address), &job, LONG)
+        let failure = send(&mut client(transport, address), &job, LONG)
             .await
             .failure();
         assert_eq!(failure.kind, FailureKind::Connect);
@@ -425,7 +434,7 @@ async fn a_body_longer_than_is_kept_is_not_read_on() {
                 ..spec(transport, address)
             });
             let job = job(Method::GET, "http://h.test/");
-            let failure = send(&client.unwrap(), &job, LONG).await.failure();
+            let failure = send(&mut client.unwrap(), &job, LONG).await.failure();
             assert_eq!(failure.kind, FailureKind::BodyTooLarge, "{answer:?}");
             assert_eq!(failure.reached, Reached::Answered);
             assert!(failure.message.contains("10 bytes"), "{failure:?}");
@@ -447,7 +456,7 @@ async fn a_slow_answer_times_out_and_the_phase_is_named() {
             let (address, _requests) = serve(answer, Then::Stay);
             let job = job(Method::GET, "http://h.test/");
             let failure = send(
-                &client(transport, address),
+                &mut client(transport, address),
                 &job,
                 Duration::from_millis(300),
             )
@@ -474,7 +483,7 @@ async fn a_gap_between_bytes_times_out() {
                 ..spec(transport, address)
             });
             let job = job(Method::GET, "http://h.test/");
-            let failure = send(&client.unwrap(), &job, LONG).await.failure();
+            let failure = send(&mut client.unwrap(), &job, LONG).await.failure();
             assert_eq!(failure.kind, FailureKind::Timeout);
             assert!(
                 failure.message.contains("nothing came for 200 ms"),
@@ -563,13 +572,13 @@ async fn a_url_goes_out_as_the_whatwg_rules_write_it() {
 #[tokio::test]
 async fn a_name_without_an_address_is_told_with_its_host() {
     for transport in TRANSPORTS {
-        let client = Client::new(ClientSpec {
+        let mut client = Client::new(ClientSpec {
             transport,
             ..ClientSpec::default()
         })
         .unwrap();
         let job = job(Method::GET, "http://nope.invalid/?k=canary");
-        let failure = send(&client, &job, LONG).await.failure();
+        let failure = send(&mut client, &job, LONG).await.failure();
         assert_eq!(failure.kind, FailureKind::Dns, "{failure:?}");
         assert_eq!(failure.reached, Reached::NotSent);
         assert!(failure.message.contains("nope.invalid"), "{failure:?}");
@@ -589,13 +598,13 @@ async fn a_server_without_tls_is_told_in_clear_words() {
                 .unwrap();
             let _ = stream.read_to_end(&mut Vec::new());
         });
-        let client = Client::new(ClientSpec {
+        let mut client = Client::new(ClientSpec {
             transport,
             ..ClientSpec::default()
         })
         .unwrap();
         let job = job(Method::GET, &format!("https://{address}/?k=canary"));
-        let failure = send(&client, &job, LONG).await.failure();
+        let failure = send(&mut client, &job, LONG).await.failure();
         assert_eq!(failure.kind, FailureKind::Tls, "{failure:?}");
         assert_eq!(failure.reached, Reached::NotSent);
         assert!(
@@ -654,10 +663,10 @@ async fn a_moment() {
 async fn a_connection_that_was_closed_while_it_was_idle_is_not_used_again() {
     for transport in TRANSPORTS {
         let (address, requests) = play(&[(&[OK], Then::Close), (&[OK], Then::Stay)]);
-        let client = client(transport, address);
+        let mut client = client(transport, address);
         for number in 0..2 {
             let job = job(Method::POST, "http://h.test/");
-            assert_eq!(send(&client, &job, LONG).await.body(), "hi");
+            assert_eq!(send(&mut client, &job, LONG).await.body(), "hi");
             assert_eq!(requests.recv().unwrap().0, number);
             a_moment().await;
         }
@@ -670,9 +679,9 @@ async fn a_connection_on_which_something_came_that_nobody_asked_for_is_not_used_
         HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n";
     for transport in TRANSPORTS {
         let (address, requests) = play(&[(&[TIMEOUT], Then::Stay), (&[OK], Then::Stay)]);
-        let client = client(transport, address);
+        let mut client = client(transport, address);
         for number in 0..2 {
-            let told = send(&client, &job(Method::GET, "http://h.test/"), LONG).await;
+            let told = send(&mut client, &job(Method::GET, "http://h.test/"), LONG).await;
             assert_eq!(told.end.unwrap().head.status, 200);
             assert_eq!(requests.recv().unwrap().0, number);
             a_moment().await;
@@ -692,10 +701,10 @@ async fn what_was_written_on_a_connection_that_dies_is_not_sent_again() {
                     Then::CloseWhenAsked => play(&[(&[OK], Then::CloseWhenAsked)]),
                     _ => play(&[(&[OK], Then::ResetWhenAsked)]),
                 };
-                let client = client(transport, address);
+                let mut client = client(transport, address);
                 let job = job(method, "http://h.test/");
-                assert_eq!(send(&client, &job, LONG).await.body(), "hi");
-                let told = send(&client, &job, LONG).await;
+                assert_eq!(send(&mut client, &job, LONG).await.body(), "hi");
+                let told = send(&mut client, &job, LONG).await;
                 assert!(told.sent.is_some());
                 let failure = told.failure();
                 assert_eq!(failure.kind, FailureKind::Reset);
@@ -722,16 +731,16 @@ async fn a_connection_that_is_to_be_closed_is_not_used_again() {
             (&[OLD_STAYS, OK, OK], Then::Stay),
             (&[OK], Then::Stay),
         ]);
-        let client = client(transport, address);
+        let mut client = client(transport, address);
         let mut job = job(Method::GET, "http://h.test/");
         for number in [0, 1, 2, 2] {
-            assert_eq!(send(&client, &job, LONG).await.body(), "hi");
+            assert_eq!(send(&mut client, &job, LONG).await.body(), "hi");
             assert_eq!(requests.recv().unwrap().0, number, "{transport}");
         }
         let close = HeaderValue::from_static("close");
         job.headers.0.push((http::header::CONNECTION, close));
         for number in [2, 3] {
-            assert_eq!(send(&client, &job, LONG).await.body(), "hi");
+            assert_eq!(send(&mut client, &job, LONG).await.body(), "hi");
             assert_eq!(requests.recv().unwrap().0, number, "{transport}");
         }
     }
@@ -744,14 +753,14 @@ async fn answers_without_a_body_leave_the_connection_open_whatever_length_they_n
     const KNOWN: &str = "HTTP/1.1 304 Not Modified\r\ntransfer-encoding: chunked\r\n\r\n";
     for transport in TRANSPORTS {
         let (address, requests) = play(&[(&[HEAD, EMPTY, KNOWN, OK], Then::Stay)]);
-        let client = client(transport, address);
+        let mut client = client(transport, address);
         for (method, status, body) in [
             (Method::HEAD, 200, ""),
             (Method::GET, 204, ""),
             (Method::GET, 304, ""),
             (Method::GET, 200, "hi"),
         ] {
-            let told = send(&client, &job(method, "http://h.test/"), LONG).await;
+            let told = send(&mut client, &job(method, "http://h.test/"), LONG).await;
             let reply = told.end.unwrap();
             assert_eq!(reply.head.status, status);
             assert_eq!(reply.body, body);
@@ -796,7 +805,7 @@ async fn a_body_of_any_length_arrives_whole() {
                 body: Some(body.clone().into()),
                 ..job(Method::PUT, "http://h.test/")
             };
-            let told = send(&client(transport, address), &job, LONG).await;
+            let told = send(&mut client(transport, address), &job, LONG).await;
             assert_eq!(told.body(), "hi");
             let request = requests.recv().unwrap();
             assert!(request.ends_with(&body), "{length}");
@@ -822,7 +831,7 @@ async fn a_server_that_answers_before_it_has_read_all_is_heard() {
             body: Some(vec![b'x'; 50_000_000].into()),
             ..job(Method::POST, "http://h.test/")
         };
-        let told = send(&client(transport, address), &job, LONG).await;
+        let told = send(&mut client(transport, address), &job, LONG).await;
         assert_eq!(told.end.unwrap().head.status, 413);
         drop(done);
     }
@@ -843,14 +852,14 @@ async fn a_connection_that_does_not_become_secure_in_time_was_never_sent() {
         };
         let job = job(Method::POST, &format!("https://{address}/"));
         let short = Duration::from_millis(200);
-        let failure = send(&with(Some(short)).unwrap(), &job, LONG)
+        let failure = send(&mut with(Some(short)).unwrap(), &job, LONG)
             .await
             .failure();
         assert_eq!(failure.kind, FailureKind::Timeout, "{failure:?}");
         assert_eq!(failure.reached, Reached::NotSent);
         assert!(failure.message.contains("(phase: connect)"), "{failure:?}");
 
-        let failure = send(&with(None).unwrap(), &job, short).await.failure();
+        let failure = send(&mut with(None).unwrap(), &job, short).await.failure();
         assert_eq!(failure.kind, FailureKind::Timeout, "{failure:?}");
         assert!(
             failure.message.contains("slower than 200 ms"),
@@ -890,7 +899,9 @@ async fn a_body_in_a_coding_that_the_job_names_goes_out_in_chunks() {
             String::from_utf8(request).unwrap()
         });
         assert_eq!(
-            send(&client(transport, address), &job, LONG).await.body(),
+            send(&mut client(transport, address), &job, LONG)
+                .await
+                .body(),
             "hi"
         );
         let request = server.join().unwrap();
@@ -954,10 +965,10 @@ async fn a_connection_is_not_used_for_longer_than_its_server_says() {
         "HTTP/1.1 200 OK\r\nkeep-alive: timeout=1000\r\ncontent-length: 2\r\n\r\nhi";
     // The library does not hear it.
     let (address, requests) = play(&[(&[SHORT], Then::Stay), (&[LONGER, OK], Then::Stay)]);
-    let client = client(Transport::Direct, address);
+    let mut client = client(Transport::Direct, address);
     for number in [0, 1, 1] {
         let job = job(Method::POST, "http://h.test/");
-        assert_eq!(send(&client, &job, LONG).await.body(), "hi");
+        assert_eq!(send(&mut client, &job, LONG).await.body(), "hi");
         assert_eq!(requests.recv().unwrap().0, number);
         let clock = Clock::start();
         clock

@@ -1,11 +1,10 @@
 //! One try, from its grant to its last byte, whatever carries it. Floor 4: doors.
 
-use std::sync::Arc;
+use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::sync::mpsc::UnboundedSender;
-
 use super::ClientSpec;
+use super::told::Told;
 use crate::clock::Clock;
 use crate::engine::{Event, Grant, Ticket};
 use crate::outcome::{Failure, FailureKind, Head, Reached, Reply};
@@ -19,11 +18,11 @@ const ANNOUNCED: u64 = 1 << 20;
 pub(super) struct Attempt {
     ticket: Ticket,
     /// Host and port, for messages.
-    pub(super) host: Arc<str>,
-    pub(super) spec: Arc<ClientSpec>,
+    pub(super) host: Rc<str>,
+    pub(super) spec: Rc<ClientSpec>,
     pub(super) grant: Grant,
     pub(super) clock: Clock,
-    events: UnboundedSender<Event>,
+    told: Told,
     ended: bool,
 }
 
@@ -58,11 +57,11 @@ pub(super) enum Phase {
 impl Attempt {
     pub(super) fn new(
         ticket: Ticket,
-        host: Arc<str>,
-        spec: Arc<ClientSpec>,
+        host: Rc<str>,
+        spec: Rc<ClientSpec>,
         grant: Grant,
         clock: Clock,
-        events: UnboundedSender<Event>,
+        told: Told,
     ) -> Self {
         Self {
             ticket,
@@ -70,7 +69,7 @@ impl Attempt {
             spec,
             grant,
             clock,
-            events,
+            told,
             ended: false,
         }
     }
@@ -97,9 +96,8 @@ impl Attempt {
         self.tell(Event::Ended(self.ticket, at, Box::new(end)));
     }
 
-    /// An engine that is gone has no use for the rest.
     fn tell(&self, event: Event) {
-        let _ = self.events.send(event);
+        self.told.tell(event);
     }
 
     /// A whole answer.

@@ -7,16 +7,20 @@ mod files;
 mod pool;
 mod reqwest;
 mod tls;
+mod told;
+mod tries;
 
 use std::fmt;
+use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::task::Poll;
 use std::time::Duration;
 
 use hyper_util::client::proxy::matcher::Matcher;
-use tokio::sync::mpsc::UnboundedSender;
 use url::Url;
 
 use crate::clock::Clock;
@@ -32,6 +36,8 @@ pub use files::{Ends, Room, raise_file_limit};
 use pool::Pool;
 use reqwest::{Library, Setup};
 use tls::Tls;
+use told::Told;
+use tries::Tries;
 
 /// How requests are sent.
 #[derive(Debug, Clone)]
@@ -139,15 +145,17 @@ impl Via {
 /// at once, and at most [`ClientSpec::kept`].
 #[derive(Debug)]
 pub struct Client {
-    spec: Arc<ClientSpec>,
+    spec: Rc<ClientSpec>,
     /// Where all requests go, if not each to the origin of its job.
     only: Option<Origin>,
-    pool: Arc<Pool<Carrier>>,
+    pool: Rc<Pool<Carrier>>,
     proxies: Matcher,
     tls: Tls,
-    direct: Arc<Direct>,
+    direct: Rc<Direct>,
     library: Setup,
     carried: Carried,
+    tries: Tries,
+    told: Told,
 }
 
 /// What has carried requests; all copies tell the same.
@@ -179,15 +187,15 @@ impl Carried {
 /// What carries the requests of an origin.
 #[derive(Debug, Clone)]
 enum Carrier {
-    Direct(Arc<Server>),
+    Direct(Rc<Server>),
     Library(Library),
 }
 
 impl Carrier {
-    fn name(&self) -> Arc<str> {
+    fn name(&self) -> Rc<str> {
         match self {
-            Self::Direct(server) => Arc::clone(&server.name),
-            Self::Library(library) => Arc::clone(&library.name),
+            Self::Direct(server) => Rc::clone(&server.name),
+            Self::Library(library) => Rc::clone(&library.name),
         }
     }
 }
@@ -221,13 +229,15 @@ impl Client {
         };
         Ok(Self {
             only,
-            pool: Arc::new(Pool::keeping(spec.kept)),
+            pool: Rc::new(Pool::keeping(spec.kept)),
             proxies: Matcher::from_system(),
             tls,
-            direct: Arc::default(),
+            direct: Rc::default(),
             library,
             carried: Carried::default(),
-            spec: Arc::new(spec),
+            tries: Tries::default(),
+            told: Told::default(),
+            spec: Rc::new(spec),
         })
     }
 
@@ -236,21 +246,15 @@ impl Client {
         self.carried.clone()
     }
 
-    /// Sends a job. Tells [`Event::Sent`] when the first bytes are written (by the library: when the request is
-    /// handed over), [`Event::Answered`] if a head comes before the last byte, and exactly one [`Event::Ended`].
+    /// Sends a job. Tells, see [`Client::hear`], [`Event::Sent`] when the first bytes are written (by the library: when the request is
+    /// handed over), [`Event::Answered`] if a head comes before the last byte, and exactly one [`Event::Ended`]; all that
+    /// cannot be told at once, while [`Client::go_on`] is waited for.
     ///
     /// To be called within a tokio runtime.
-    pub fn start(
-        &self,
-        ticket: Ticket,
-        job: &Job,
-        grant: Grant,
-        clock: Clock,
-        tell: UnboundedSender<Event>,
-    ) {
+    pub fn start(&mut self, ticket: Ticket, job: &Job, grant: Grant, clock: Clock) {
         let attempt = |host| {
-            let spec = Arc::clone(&self.spec);
-            Attempt::new(ticket, host, spec, grant, clock, tell)
+            let spec = Rc::clone(&self.spec);
+            Attempt::new(ticket, host, spec, grant, clock, self.told.clone())
         };
         let origin = self.only.as_ref().unwrap_or(&job.origin);
         let now = clock.now();
@@ -259,10 +263,12 @@ impl Client {
                 let (attempt, after) = (attempt(carrier.name()), lease.after());
                 match carrier {
                     Carrier::Direct(server) => {
-                        self.direct.start(attempt, server, job, after, now, lease);
+                        let course = self.direct.start(attempt, server, job, after, now, lease);
+                        self.tries.begin(course);
                     }
                     Carrier::Library(library) => {
-                        library.start(attempt, job, self.spec.via, after, lease);
+                        let course = library.start(attempt, job, self.spec.via, after, lease);
+                        self.tries.begin(course);
                     }
                 }
             }
@@ -272,6 +278,23 @@ impl Client {
                 attempt(host).end(now, end);
             }
         }
+    }
+
+    /// Goes on with all tries until there is something to hear.
+    pub fn go_on(&mut self) -> impl Future<Output = ()> {
+        poll_fn(|cx| {
+            self.tries.poll(cx);
+            if self.told.is_empty() {
+                Poll::Pending
+            } else {
+                Poll::Ready(())
+            }
+        })
+    }
+
+    /// Adds what is told and was not heard yet, in its order.
+    pub fn hear(&self, events: &mut Vec<Event>) {
+        self.told.hear(events);
     }
 
     /// What is to carry the requests of an origin that has a job.
@@ -291,7 +314,7 @@ impl Client {
         };
         if direct {
             let server = Server::new(&url, name, &self.tls)?;
-            return Ok(Carrier::Direct(Arc::new(server)));
+            return Ok(Carrier::Direct(Rc::new(server)));
         }
         Library::new(&url, name, &self.library, &self.tls).map(Carrier::Library)
     }
@@ -314,7 +337,7 @@ fn stands_before(proxies: &Matcher, url: &Url) -> bool {
 }
 
 /// Host and port for messages, without user info.
-fn host(url: &Url) -> Arc<str> {
+fn host(url: &Url) -> Rc<str> {
     let port = url.port_or_known_default().unwrap_or_default();
     format!("{}:{port}", url.host_str().unwrap_or_default()).into()
 }

@@ -4,9 +4,10 @@
 //! dropped. How many stay open is bounded here for all origins: a list of 200 000 hosts would hold that many
 //! sockets.
 
+use std::cell::RefCell;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::rc::Rc;
 use std::time::Duration;
 
 use crate::job::Origin;
@@ -23,33 +24,28 @@ const IN_TURN: usize = 4;
 
 /// What carries the requests of each origin of a run, with its idle connections.
 #[derive(Debug)]
-pub(super) struct Pool<C>(Mutex<Origins<C>>);
+pub(super) struct Pool<C>(RefCell<Origins<C>>);
 
 impl<C: Clone> Pool<C> {
     /// A pool that keeps so many connections at most.
     pub(super) fn keeping(most: usize) -> Self {
-        Self(Mutex::new(Origins::new(most)))
+        Self(RefCell::new(Origins::new(most)))
     }
 
     /// A try of this origin begins; `make` makes the carrier of one that has none.
     pub(super) fn enter<E>(
-        self: &Arc<Self>,
+        self: &Rc<Self>,
         origin: &Origin,
         now: Tick,
         make: impl FnOnce() -> Result<C, E>,
     ) -> Result<(C, Lease<C>), E> {
-        let (carrier, after) = self.origins().enter(origin, now, make)?;
+        let (carrier, after) = self.0.borrow_mut().enter(origin, now, make)?;
         let lease = Lease {
             after,
             origin: origin.clone(),
-            pool: Arc::clone(self),
+            pool: Rc::clone(self),
         };
         Ok((carrier, lease))
-    }
-
-    /// What a panic left behind is counts at worst.
-    fn origins(&self) -> MutexGuard<'_, Origins<C>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -66,7 +62,7 @@ pub(super) enum After {
 pub(super) struct Lease<C: Clone> {
     after: After,
     origin: Origin,
-    pool: Arc<Pool<C>>,
+    pool: Rc<Pool<C>>,
 }
 
 impl<C: Clone> Lease<C> {
@@ -77,7 +73,7 @@ impl<C: Clone> Lease<C> {
 
 impl<C: Clone> Drop for Lease<C> {
     fn drop(&mut self) {
-        self.pool.origins().leave(&self.origin, self.after);
+        self.pool.0.borrow_mut().leave(&self.origin, self.after);
     }
 }
 

@@ -298,9 +298,8 @@ fn go(
         clock,
         client,
         reader: Reader::spawn(input.source, input.resume, move || clock.now())?,
-        sink: kept.open(clock, tell.clone())?,
+        sink: kept.open(clock, tell)?,
         events,
-        tell,
         // A named pipe may have waited for its reader until here, and signals end what waits.
         signals: outside
             .ears

@@ -1,11 +1,12 @@
 //! The live driver: sockets, files, signals and timers around the engine. Floor 5: drive.
 
 use std::collections::BTreeSet;
+use std::mem;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::StatusCode;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::client::{Client, OUT_OF_FILES};
 use crate::clock::{Alarm, Clock};
@@ -34,10 +35,8 @@ pub struct Live {
     pub reader: Reader,
     /// Where results go.
     pub sink: Sink,
-    /// What client and sink tell.
+    /// What threads of the sink tell.
     pub events: UnboundedReceiver<Event>,
-    /// How the client tells it.
-    pub tell: UnboundedSender<Event>,
     /// What signals say.
     pub signals: UnboundedReceiver<Heard>,
     /// Who wants to see the figures.
@@ -63,6 +62,7 @@ pub enum Notes {
 
 /// What the loop waited for.
 enum Woken {
+    Tries,
     Event(Event),
     Line(Option<Line>),
     Heard(Heard),
@@ -74,6 +74,12 @@ struct Run {
     live: Live,
     /// Apart, as it is by far the largest part and this is moved into futures.
     engine: Box<Engine>,
+    /// When what is told now had happened at the latest: the clock is read for all of a kind at once.
+    now: Tick,
+    /// What tries and sink have told, until the engine is told; its memory is used again.
+    told: Vec<Event>,
+    /// What the engine asks for, until it is carried out; likewise.
+    actions: Vec<Action>,
     /// Lines asked for and not yet here.
     asked: usize,
     reading: bool,
@@ -100,6 +106,9 @@ impl Live {
             live: self,
             grace: rules.grace,
             engine: Box::new(Engine::new(rules)),
+            now: Tick::ZERO,
+            told: Vec::new(),
+            actions: Vec::new(),
             asked: 0,
             reading: true,
             end: None,
@@ -118,18 +127,20 @@ impl Live {
             let woken = tokio::select! {
                 biased;
                 Some(heard) = run.live.signals.recv() => Woken::Heard(heard),
-                event = run.live.events.recv() => Woken::Event(event.expect("the run holds a sender")),
+                () = run.live.client.go_on() => Woken::Tries,
+                Some(event) = run.live.events.recv() => Woken::Event(event),
                 line = run.live.reader.next(), if wants_line => Woken::Line(line),
                 () = wait_until(&mut alarm, wake) => Woken::Time,
                 Some(ask) = run.live.asks.recv() => Woken::Asked(ask),
             };
+            run.now = run.live.clock.now();
             match woken {
                 Woken::Event(event) => run.tell(event),
                 Woken::Line(line) => run.line(line),
                 Woken::Heard(Heard::End(signal, at)) => run.signalled(signal, at),
                 Woken::Heard(Heard::Show) => run.status(),
-                Woken::Asked(ask) => ask.answer(&run.engine.figures(run.live.clock.now())),
-                Woken::Time => {}
+                Woken::Asked(ask) => ask.answer(&run.engine.figures(run.now)),
+                Woken::Tries | Woken::Time => {}
             }
         }
     }
@@ -179,12 +190,9 @@ impl Run {
             // One write for all results of the turn.
             self.live.sink.write();
             self.hear();
-            let mut actions = Vec::new();
-            let wake = self.engine.decide(self.live.clock.now(), &mut actions);
-            let reads = actions
-                .iter()
-                .any(|action| matches!(action, Action::Read(_)));
-            self.carry_out(actions);
+            let wake = self.engine.decide(self.now, &mut self.actions);
+            let reads = (self.actions.iter()).any(|action| matches!(action, Action::Read(_)));
+            self.carry_out();
             self.tell_stopped();
             // What has waited too long is recorded here, and nothing else may wake this.
             self.live.sink.write();
@@ -201,7 +209,16 @@ impl Run {
         }
     }
 
+    /// Takes what has happened until now.
     fn hear(&mut self) {
+        self.now = self.live.clock.now();
+        let mut told = mem::take(&mut self.told);
+        self.live.client.hear(&mut told);
+        self.live.sink.hear(&mut told);
+        for event in told.drain(..) {
+            self.tell(event);
+        }
+        self.told = told;
         while let Ok(event) = self.live.events.try_recv() {
             self.tell(event);
         }
@@ -225,9 +242,8 @@ impl Run {
         {
             self.live.progress.note(&first_failure(failure));
         }
-        let mut actions = Vec::new();
-        self.engine.tell(self.live.clock.now(), event, &mut actions);
-        self.carry_out(actions);
+        self.engine.tell(self.now, event, &mut self.actions);
+        self.carry_out();
         self.tell_stopped();
     }
 
@@ -235,10 +251,12 @@ impl Run {
         match line {
             Some(Line::Read(line, ready_at)) => {
                 self.asked -= 1;
+                self.now = self.now.max(ready_at);
                 self.tell(Event::Read(line, ready_at));
             }
             Some(Line::DoneBefore(status, ready_at)) => {
                 self.asked -= 1;
+                self.now = self.now.max(ready_at);
                 self.tell(Event::DoneBefore(status, ready_at));
             }
             Some(Line::Notice(text)) => {
@@ -263,7 +281,7 @@ impl Run {
     }
 
     fn signalled(&mut self, signal: Signal, at: Tick) {
-        if !std::mem::replace(&mut self.draining, true) {
+        if !mem::replace(&mut self.draining, true) {
             let (in_flight, _) = self.engine.load();
             let most = self.grace.map_or(String::new(), |grace| {
                 format!(" at most {},", show_span(grace))
@@ -296,18 +314,14 @@ impl Run {
         }
     }
 
-    fn carry_out(&mut self, actions: Vec<Action>) {
-        for action in actions {
+    fn carry_out(&mut self) {
+        let mut actions = mem::take(&mut self.actions);
+        for action in actions.drain(..) {
             match action {
                 Action::Read(lines) => self.asked += lines,
                 Action::Send(ticket, job, grant) => {
-                    let Live {
-                        client,
-                        clock,
-                        tell,
-                        ..
-                    } = &self.live;
-                    client.start(ticket, &job, grant, *clock, tell.clone());
+                    let Live { client, clock, .. } = &mut self.live;
+                    client.start(ticket, &job, grant, *clock);
                 }
                 Action::Record(ticket, outcome) => {
                     self.tell_failed(&outcome);
@@ -316,6 +330,7 @@ impl Run {
                 Action::Stop(end) => self.end = Some(end),
             }
         }
+        self.actions = actions;
     }
 
     /// A job that was never sent is the first of its kind here, one that was in [`Run::tell`].
@@ -391,6 +406,8 @@ impl Run {
                 .note(&format!("stopping now, {in_flight} in flight are given up"));
         }
         self.live.progress.finish();
+        let mut told = Vec::new();
+        self.live.sink.hear(&mut told);
         let Self {
             live, mut engine, ..
         } = self;
@@ -416,6 +433,9 @@ impl Run {
         };
         events.close();
         while let Ok(event) = events.try_recv() {
+            told.push(event);
+        }
+        for event in told {
             engine.tell(clock.now(), event, &mut Vec::new());
         }
         let summary = engine.close(clock.now());

@@ -99,11 +99,25 @@ fn run(
         };
         for (ticket, outcome) in std::iter::once(first).chain(batches.try_iter()).flatten() {
             if lines.add(ticket, &outcome, form) >= ONE_WRITE {
-                writer.put(&mut lines, tell)?;
+                put(&mut writer, &mut lines, tell)?;
             }
         }
-        writer.put(&mut lines, tell)?;
+        put(&mut writer, &mut lines, tell)?;
     }
+}
+
+fn put(
+    writer: &mut Writer,
+    lines: &mut Lines,
+    tell: &UnboundedSender<Event>,
+) -> Result<(), Problem> {
+    // The run has made its account: what is written after it would be counted as not written.
+    if tell.is_closed() {
+        return Err(writer.unheard());
+    }
+    writer.put(lines, &mut |event| {
+        let _ = tell.send(event);
+    })
 }
 
 /// Tells of a panic, so that a run does not wait for ever for what nobody writes.

@@ -1,7 +1,5 @@
 //! Writes where the run goes on, at the end of each turn. Floor 4: doors.
 
-use tokio::sync::mpsc::UnboundedSender;
-
 use super::Form;
 use super::writer::{Lines, SIGN_OF_LIFE, Writer};
 use crate::engine::{Event, Ticket};
@@ -39,8 +37,9 @@ impl Here {
         !self.lines.is_empty()
     }
 
-    pub(super) fn put(&mut self, tell: &UnboundedSender<Event>) -> Result<(), Problem> {
-        self.writer.put(&mut self.lines, tell)
+    pub(super) fn put(&mut self, told: &mut Vec<Event>) -> Result<(), Problem> {
+        self.writer
+            .put(&mut self.lines, &mut |event| told.push(event))
     }
 
     pub(super) fn wrote(&mut self, now: Tick) {

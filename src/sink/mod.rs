@@ -115,7 +115,10 @@ impl SinkSpec {
 pub struct Sink {
     form: Form,
     clock: Clock,
+    /// How threads tell what became of it.
     tell: UnboundedSender<Event>,
+    /// What nobody has heard yet of what was done here.
+    told: Vec<Event>,
     way: Way,
     /// None: nothing is brought to the disk before the end.
     syncer: Option<Syncer>,
@@ -126,7 +129,7 @@ enum Way {
     Here(Here),
     Beside(Beside),
     /// They are counted and not kept.
-    Nowhere(Vec<Ticket>),
+    Nowhere,
     /// Nothing more can be written.
     Lost(Problem),
 }
@@ -175,19 +178,20 @@ impl Sink {
                 let beside = Beside::waiting(&spec.form, &tell)?;
                 (Way::Beside(beside.with(out)), None)
             }
-            None => (Way::Nowhere(Vec::new()), None),
+            None => (Way::Nowhere, None),
         };
         Ok(Self {
             form: spec.form.clone(),
             clock,
             tell,
+            told: Vec::new(),
             way,
             syncer,
         })
     }
 
     /// Takes an outcome. It is answered by [`Event::Recorded`] when its line is in the file; if that cannot be, one
-    /// [`Event::SinkLost`] answers for all.
+    /// [`Event::SinkLost`] answers for all. Threads tell this, what was done here is to be heard: see [`Sink::hear`].
     pub fn record(&mut self, ticket: Ticket, outcome: Box<Outcome>) {
         match &mut self.way {
             Way::Here(here) => {
@@ -196,7 +200,7 @@ impl Sink {
                 }
             }
             Way::Beside(beside) => beside.record(ticket, outcome),
-            Way::Nowhere(tickets) => tickets.push(ticket),
+            Way::Nowhere => self.told.push(Event::Recorded(ticket)),
             Way::Lost(_) => {}
         }
     }
@@ -206,12 +210,7 @@ impl Sink {
         match &mut self.way {
             Way::Here(here) if here.has_lines() => self.put(),
             Way::Beside(beside) => beside.write(),
-            Way::Nowhere(tickets) => {
-                for ticket in tickets.drain(..) {
-                    let _ = self.tell.send(Event::Recorded(ticket));
-                }
-            }
-            Way::Here(_) | Way::Lost(_) => {}
+            Way::Here(_) | Way::Nowhere | Way::Lost(_) => {}
         }
     }
 
@@ -220,7 +219,7 @@ impl Sink {
             return;
         };
         let before = self.clock.now();
-        if let Err(problem) = here.put(&self.tell) {
+        if let Err(problem) = here.put(&mut self.told) {
             self.way = Way::Lost(problem);
             return;
         }
@@ -231,12 +230,17 @@ impl Sink {
         }
     }
 
+    /// Adds what is told and was not heard yet, in its order.
+    pub fn hear(&mut self, events: &mut Vec<Event>) {
+        events.append(&mut self.told);
+    }
+
     /// From now on a thread writes; where there is none to be had, it goes on here.
     fn step_aside(&mut self) {
         let Ok(beside) = Beside::waiting(&self.form, &self.tell) else {
             return;
         };
-        self.way = match std::mem::replace(&mut self.way, Way::Nowhere(Vec::new())) {
+        self.way = match std::mem::replace(&mut self.way, Way::Nowhere) {
             Way::Here(here) => Way::Beside(beside.with(here.into_writer())),
             other => other,
         };
@@ -246,7 +250,7 @@ impl Sink {
     pub fn due(&self) -> Option<Tick> {
         match &self.way {
             Way::Here(here) => Some(here.due()),
-            Way::Beside(_) | Way::Nowhere(_) | Way::Lost(_) => None,
+            Way::Beside(_) | Way::Nowhere | Way::Lost(_) => None,
         }
     }
 
@@ -263,10 +267,10 @@ impl Sink {
     pub fn finish(mut self) -> Result<(), Problem> {
         self.write();
         let synced = self.syncer.take().map_or(Ok(()), Syncer::finish);
-        let written = match std::mem::replace(&mut self.way, Way::Nowhere(Vec::new())) {
+        let written = match std::mem::replace(&mut self.way, Way::Nowhere) {
             Way::Here(here) => here.into_writer().close(),
             Way::Beside(beside) => beside.finish(),
-            Way::Nowhere(_) => Ok(()),
+            Way::Nowhere => Ok(()),
             Way::Lost(problem) => Err(problem),
         };
         synced.and(written)
@@ -432,9 +436,25 @@ mod tests {
         }
     }
 
-    /// What is told until the sink is finished.
-    fn told(mut events: UnboundedReceiver<Event>) -> Vec<Event> {
-        std::iter::from_fn(|| events.try_recv().ok()).collect()
+    /// What is told until the sink is finished, and how that ends.
+    fn finished(
+        mut sink: Sink,
+        mut events: UnboundedReceiver<Event>,
+    ) -> (Vec<Event>, Result<(), Problem>) {
+        sink.write();
+        let mut told = Vec::new();
+        sink.hear(&mut told);
+        let end = sink.finish();
+        told.extend(std::iter::from_fn(|| events.try_recv().ok()));
+        (told, end)
+    }
+
+    /// What is told next, here or by a thread.
+    fn next(sink: &mut Sink, events: &mut UnboundedReceiver<Event>) -> Event {
+        if sink.told.is_empty() {
+            return events.blocking_recv().expect("something is told");
+        }
+        sink.told.remove(0)
     }
 
     fn tickets(events: &[Event]) -> Vec<Ticket> {
@@ -464,13 +484,14 @@ mod tests {
             way(&mut sink);
             record(&mut sink, 0..2);
             sink.write();
-            assert!(matches!(events.blocking_recv(), Some(Event::Recorded(_))));
+            assert!(matches!(next(&mut sink, &mut events), Event::Recorded(_)));
             assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
             record(&mut sink, 2..3);
             sink.write();
             record(&mut sink, 3..5_000);
-            sink.finish().unwrap();
-            let recorded = tickets(&told(events));
+            let (told, end) = finished(sink, events);
+            end.unwrap();
+            let recorded = tickets(&told);
             assert_eq!(
                 recorded,
                 (1..5_000).map(Ticket::numbered).collect::<Vec<_>>()
@@ -484,38 +505,36 @@ mod tests {
 
     #[test]
     fn what_nobody_is_told_of_is_not_written() {
-        for way in [here, aside] {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("out.jsonl");
-            let (tell, mut events) = unbounded_channel();
-            let spec = file(&path, Existing::Refuse);
-            let mut sink = Sink::open(&spec, None, Clock::start(), tell).unwrap();
-            way(&mut sink);
-            record(&mut sink, 0..1);
-            sink.write();
-            assert!(matches!(events.blocking_recv(), Some(Event::Recorded(_))));
-            events.close();
-            record(&mut sink, 1..5_000);
-            assert!(sink.finish().is_err());
-            assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 1);
-        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.jsonl");
+        let (tell, mut events) = unbounded_channel();
+        let spec = file(&path, Existing::Refuse);
+        let mut sink = Sink::open(&spec, None, Clock::start(), tell).unwrap();
+        aside(&mut sink);
+        record(&mut sink, 0..1);
+        sink.write();
+        assert!(matches!(events.blocking_recv(), Some(Event::Recorded(_))));
+        events.close();
+        record(&mut sink, 1..5_000);
+        assert!(sink.finish().is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 1);
     }
 
     #[test]
     fn a_run_that_breaks_off_leaves_the_results_that_it_has() {
-        for way in [here, aside] {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("out.jsonl");
-            let (tell, mut events) = unbounded_channel();
-            let spec = file(&path, Existing::Refuse);
-            let mut sink = Sink::open(&spec, None, Clock::start(), tell).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.jsonl");
+        let (tell, mut events) = unbounded_channel();
+        for (way, told) in [(here as fn(&mut Sink), 0), (aside, 3)] {
+            let spec = file(&path, Existing::Overwrite);
+            let mut sink = Sink::open(&spec, None, Clock::start(), tell.clone()).unwrap();
             way(&mut sink);
             let run = thread::spawn(move || {
                 record(&mut sink, 0..3);
                 panic!("on purpose, for this test");
             });
             assert!(run.join().is_err());
-            for _ in 0..3 {
+            for _ in 0..told {
                 assert!(matches!(events.blocking_recv(), Some(Event::Recorded(_))));
             }
             assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 3);
@@ -552,9 +571,9 @@ mod tests {
         )
         .unwrap();
         record(&mut sink, 0..2);
-        sink.write();
-        sink.finish().unwrap();
-        assert_eq!(tickets(&told(events)).len(), 2);
+        let (told, end) = finished(sink, events);
+        end.unwrap();
+        assert_eq!(tickets(&told).len(), 2);
     }
 
     #[test]
@@ -659,14 +678,14 @@ mod tests {
         record(&mut sink, 0..3);
         sink.write();
         record(&mut sink, 3..4);
-        sink.write();
-        let problem = sink.finish().unwrap_err();
+        let (told, end) = finished(sink, events);
+        let problem = end.unwrap_err();
         assert_eq!(problem.exit, Exit::Unwritten);
         assert!(
             problem.what.contains("/dev/full: No space left on device"),
             "{problem}"
         );
-        match &told(events)[..] {
+        match &told[..] {
             [Event::SinkLost(lost)] => assert_eq!(*lost, problem),
             other => panic!("not expected: {other:?}"),
         }

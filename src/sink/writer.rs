@@ -10,7 +10,6 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
 use rustix::time::Timespec;
-use tokio::sync::mpsc::UnboundedSender;
 
 use super::{Form, Fsync};
 use crate::engine::{Event, Ticket};
@@ -125,24 +124,24 @@ impl Writer {
     pub(super) fn put(
         &mut self,
         lines: &mut Lines,
-        tell: &UnboundedSender<Event>,
+        tell: &mut dyn FnMut(Event),
     ) -> Result<(), Problem> {
-        // The run has made its account: what is written after it would be counted as not written.
-        let (written, done) = if tell.is_closed() {
-            (0, Err(io::ErrorKind::Interrupted.into()))
-        } else {
-            write_to(&mut self.file, lines)
-        };
+        let (written, done) = write_to(&mut self.file, lines);
         for (ticket, _) in (lines.ends.drain(..)).take_while(|&(_, end)| end <= written) {
-            let _ = tell.send(Event::Recorded(ticket));
+            tell(Event::Recorded(ticket));
         }
         lines.text.clear();
         lines.text.shrink_to(ONE_WRITE);
         done.map_err(|why| {
             let problem = problem(self.out, &self.name, &why);
-            let _ = tell.send(Event::SinkLost(problem.clone()));
+            tell(Event::SinkLost(problem.clone()));
             problem
         })
+    }
+
+    /// The problem of results that nobody wants to hear of any more.
+    pub(super) fn unheard(&self) -> Problem {
+        problem(self.out, &self.name, &io::ErrorKind::Interrupted.into())
     }
 
     /// Brings it to the disk, which may refuse at the very end what it took before; what closing tells, that tells, too.

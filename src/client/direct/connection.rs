@@ -1,11 +1,13 @@
 //! A connection to a server, plain or secure. Floor 4: doors.
 
+use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::task::unconstrained;
 use tokio_rustls::client::TlsStream;
 
 use super::input::Input;
@@ -56,10 +58,7 @@ impl Connection {
     /// nothing that nobody asked for.
     pub(super) fn is_fit(&mut self) -> bool {
         let mut byte = [0];
-        let mut context = Context::from_waker(Waker::noop());
-        self.stream
-            .poll_read(&mut context, &mut ReadBuf::new(&mut byte))
-            .is_pending()
+        at_once(|cx| self.stream.poll_read(cx, &mut ReadBuf::new(&mut byte))).is_pending()
     }
 
     /// Writes what the request has left. Ready when all has been handed to the system, or nothing more can be.
@@ -117,6 +116,12 @@ impl Stream {
             Self::Secure(stream) => Pin::new(&mut **stream).poll_read(cx, into),
         }
     }
+}
+
+/// Does what can be done without waiting, however much this turn of the loop has done already: a runtime that wants others
+/// to go on would have it look as if nothing could be.
+pub(super) fn at_once<T>(mut work: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
+    pin!(unconstrained(poll_fn(|cx| work(cx)))).poll(&mut Context::from_waker(Waker::noop()))
 }
 
 /// Writes of both what it can; one piece alone costs the system less.

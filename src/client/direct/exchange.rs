@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::sync::Arc;
+use std::rc::Rc;
 use std::task::Poll;
 
 use http::Method;
@@ -22,9 +22,9 @@ use crate::units::Tick;
 
 /// A try on its way.
 pub(super) struct Exchange {
-    direct: Arc<Direct>,
+    direct: Rc<Direct>,
     attempt: Attempt,
-    server: Arc<Server>,
+    server: Rc<Server>,
     connection: Option<Connection>,
     request: Request,
     writing: Writing,
@@ -63,9 +63,9 @@ enum Happened {
 
 impl Exchange {
     pub(super) fn new(
-        direct: Arc<Direct>,
+        direct: Rc<Direct>,
         attempt: Attempt,
-        server: Arc<Server>,
+        server: Rc<Server>,
         request: Request,
         method: Method,
     ) -> Box<Self> {
@@ -115,7 +115,7 @@ impl Exchange {
     }
 
     /// To its end. What is held is let go of before that is told.
-    pub(super) async fn run(mut self: Box<Self>, held: impl Send) {
+    pub(super) async fn run<T>(mut self: Box<Self>, held: T) {
         let end = self.answer().await;
         if end.is_err() {
             self.tell_head();

@@ -18,13 +18,15 @@ mod request;
 mod server;
 mod spare;
 
-use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::future::Future;
+use std::rc::Rc;
+use std::task::Poll;
 
 use super::attempt::Attempt;
 use super::pool::After;
 use crate::job::Job;
 use crate::units::Tick;
+use connection::at_once;
 use exchange::Exchange;
 use request::Request;
 pub(super) use server::Server;
@@ -37,24 +39,23 @@ pub(super) struct Direct {
 }
 
 impl Direct {
-    /// Makes the try: what goes out at once goes out here, at `at`, and a task of its own waits for the answer. What is
-    /// held is let go of before the end is told.
+    /// Makes the try: what goes out at once goes out here, at `at`; what is returned waits for the answer. What is held is
+    /// let go of before the end is told.
     pub(super) fn start(
-        self: &Arc<Self>,
+        self: &Rc<Self>,
         attempt: Attempt,
-        server: Arc<Server>,
+        server: Rc<Server>,
         job: &Job,
         after: After,
         mut at: Tick,
-        held: impl Send + 'static,
-    ) {
+        held: impl Sized + 'static,
+    ) -> impl Future<Output = ()> + 'static {
         let buffer = self.spare.writing();
         let user_agent = &attempt.spec.user_agent;
         let mut request = Request::of(job, &server, user_agent, after, buffer);
-        let mut context = Context::from_waker(Waker::noop());
         let mut open = None;
         while let Some(mut connection) = server.take(at) {
-            match connection.poll_write(&mut context, &mut request) {
+            match at_once(|cx| connection.poll_write(cx, &mut request)) {
                 // It has died meanwhile, and nothing went out on it.
                 Poll::Ready(Err(_)) if !request.is_begun() => at = attempt.clock.now(),
                 written => {
@@ -63,12 +64,12 @@ impl Direct {
                 }
             }
         }
-        let direct = Arc::clone(self);
+        let direct = Rc::clone(self);
         let method = job.method.clone();
         let mut exchange = Exchange::new(direct, attempt, server, request, method);
         if let Some((connection, written)) = open {
             exchange.goes_on(connection, written, at);
         }
-        tokio::spawn(exchange.run(held));
+        exchange.run(held)
     }
 }

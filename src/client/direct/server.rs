@@ -1,7 +1,9 @@
 //! A server, with the connections to it that wait for a request. Floor 4: doors.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::ClientConfig;
@@ -20,14 +22,14 @@ use crate::units::Tick;
 #[derive(Debug)]
 pub(in crate::client) struct Server {
     /// Host and port, for messages.
-    pub(in crate::client) name: Arc<str>,
+    pub(in crate::client) name: Rc<str>,
     /// Host, and port unless it is the usual one: RFC 9110 §7.2.
     pub(super) authority: String,
     pub(super) place: Place,
     /// `None`: plain HTTP.
     pub(super) security: Option<Security>,
     /// The one used last is at the back.
-    idle: Mutex<VecDeque<Connection>>,
+    idle: RefCell<VecDeque<Connection>>,
 }
 
 /// How a connection is made secure.
@@ -38,7 +40,7 @@ pub(super) struct Security {
 }
 
 impl Server {
-    pub(in crate::client) fn new(url: &Url, name: Arc<str>, tls: &Tls) -> Result<Self, Refused> {
+    pub(in crate::client) fn new(url: &Url, name: Rc<str>, tls: &Tls) -> Result<Self, Refused> {
         let port = url
             .port_or_known_default()
             .expect("http and https have one");
@@ -65,7 +67,7 @@ impl Server {
                 "https" => Some(Security::new(host, tls)?),
                 _ => None,
             },
-            idle: Mutex::default(),
+            idle: RefCell::default(),
         })
     }
 
@@ -73,7 +75,7 @@ impl Server {
     ///
     /// The server may have closed it; see [`Connection::is_fit`].
     pub(super) fn take(&self, now: Tick) -> Option<Connection> {
-        let mut idle = self.idle();
+        let mut idle = self.idle.borrow_mut();
         while let Some(mut connection) = idle.pop_back() {
             if now.since(connection.idle_since) >= MOST_IDLE {
                 // Those before it are older.
@@ -89,18 +91,13 @@ impl Server {
     pub(super) fn put(&self, mut connection: Connection, now: Tick, most: Option<Duration>) {
         connection.idle_since = now;
         connection.fit_until = now.after(most.unwrap_or(MOST_IDLE));
-        let mut idle = self.idle();
+        let mut idle = self.idle.borrow_mut();
         while let Some(oldest) = idle.front()
             && now.since(oldest.idle_since) >= MOST_IDLE
         {
             idle.pop_front();
         }
         idle.push_back(connection);
-    }
-
-    /// What a panic left behind is fewer connections at worst.
-    fn idle(&self) -> MutexGuard<'_, VecDeque<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,7 +3,8 @@
 mod failure;
 mod setup;
 
-use std::sync::Arc;
+use std::future::Future;
+use std::rc::Rc;
 
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH};
@@ -24,16 +25,11 @@ pub(super) use setup::Setup;
 pub(super) struct Library {
     client: reqwest::Client,
     /// Host and port, for messages.
-    pub(super) name: Arc<str>,
+    pub(super) name: Rc<str>,
 }
 
 impl Library {
-    pub(super) fn new(
-        url: &Url,
-        name: Arc<str>,
-        setup: &Setup,
-        tls: &Tls,
-    ) -> Result<Self, Refused> {
+    pub(super) fn new(url: &Url, name: Rc<str>, setup: &Setup, tls: &Tls) -> Result<Self, Refused> {
         let trust = if url.scheme() == "https" {
             Trust::System
         } else {
@@ -43,17 +39,17 @@ impl Library {
         Ok(Self { client, name })
     }
 
-    /// Makes the try on a task of its own. What is held is let go of before the end is told.
+    /// Makes the try. What is held is let go of before the end is told.
     pub(super) fn start(
         self,
         attempt: Attempt,
         job: &Job,
         via: Via,
         after: After,
-        held: impl Send + 'static,
-    ) {
+        held: impl Sized + 'static,
+    ) -> impl Future<Output = ()> + 'static {
         let request = self.request(job, via.url(job), after);
-        tokio::spawn(async move {
+        async move {
             let end = match request {
                 Ok(request) => send(&attempt, &self.client, request).await,
                 Err(why) => Err(why.failure(&self.name)),
@@ -61,7 +57,7 @@ impl Library {
             drop(held);
             let ended = attempt.clock.now();
             attempt.end(ended, end);
-        });
+        }
     }
 
     /// What is to be sent, or why it cannot be.

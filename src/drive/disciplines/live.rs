@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::Plan;
 use super::conduct::{Conduct, Course};
@@ -197,8 +197,6 @@ struct Run<'a> {
     clock: Clock,
     client: Client,
     alarm: Alarm,
-    tell: UnboundedSender<Event>,
-    events: UnboundedReceiver<Event>,
     /// The first failure is told.
     failed: bool,
     /// Ends with it, and so does all that it has counted.
@@ -207,7 +205,7 @@ struct Run<'a> {
 
 /// What the loop waited for.
 enum Woken {
-    Event(Event),
+    Tries,
     Heard(Heard),
     Time,
 }
@@ -257,7 +255,6 @@ impl<'a> Run<'a> {
             }),
             ..ClientSpec::default()
         })?;
-        let (tell, events) = unbounded_channel();
         Ok(Self {
             trial: Trial::new(row, numbers, limits, &course, &plan.work, asked),
             clock,
@@ -265,8 +262,6 @@ impl<'a> Run<'a> {
             alarm: Alarm::new(clock).map_err(|why| {
                 Problem::usage(format!("no timer: {why}"), "free file descriptors")
             })?,
-            tell,
-            events,
             failed: false,
             _mock: mock,
         })
@@ -289,34 +284,30 @@ impl<'a> Run<'a> {
             let woken = tokio::select! {
                 biased;
                 Some(heard) = signals.recv() => Woken::Heard(heard),
-                Some(event) = self.events.recv() => Woken::Event(event),
+                () = self.client.go_on() => Woken::Tries,
                 () = wait_until(&mut self.alarm, wake) => Woken::Time,
             };
             match woken {
-                Woken::Event(event) => self.tell(event, told),
                 Woken::Heard(Heard::End(signal, _)) => self.signalled(signal, told),
                 Woken::Heard(Heard::Show) => {
                     told(&format!("{} in flight", self.trial.in_flight()));
                 }
-                Woken::Time => {}
+                Woken::Tries | Woken::Time => {}
             }
         }
     }
 
     /// Tells everything that has happened, decides, sends.
     fn turn(&mut self, told: Told<'_>) -> Option<Tick> {
-        while let Ok(event) = self.events.try_recv() {
+        let mut events = Vec::new();
+        self.client.hear(&mut events);
+        for event in events {
             self.tell(event, told);
         }
         let wake = self.trial.turn(self.clock.now());
         for out in self.trial.take() {
-            self.client.start(
-                out.ticket,
-                &out.job,
-                out.grant,
-                self.clock,
-                self.tell.clone(),
-            );
+            self.client
+                .start(out.ticket, &out.job, out.grant, self.clock);
         }
         wake
     }
