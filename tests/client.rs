@@ -659,6 +659,42 @@ async fn a_moment() {
         .await;
 }
 
+/// For a moment.
+async fn go_on(client: &mut Client) {
+    tokio::select! {
+        biased;
+        () = client.go_on() => panic!("nothing is asked"),
+        () = a_moment() => {}
+    }
+}
+
+#[tokio::test]
+async fn a_connection_is_opened_ahead_where_a_server_has_answered_and_none_waits() {
+    const LAST: &str = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nhi";
+    let (address, requests) = play(&[
+        (&[LAST], Then::Close),
+        (&[OK, LAST], Then::Close),
+        (&[OK], Then::Stay),
+    ]);
+    let mut client = client(Transport::Direct, address);
+    let job = job(Method::GET, "http://h.test/");
+    let clock = *CLOCK.get_or_init(Clock::start);
+    let mut numbers = Vec::new();
+    for is_new in [true, false, false, true] {
+        // Where one waits, or nothing has answered, this does nothing.
+        if numbers != [0, 1, 1] {
+            client.prepare(&job, 1, clock);
+            client.prepare(&job, 1, clock);
+            go_on(&mut client).await;
+        }
+        let told = send(&mut client, &job, LONG).await;
+        assert_eq!(told.connected.is_some(), is_new);
+        assert_eq!(told.body(), "hi");
+        numbers.push(requests.recv().unwrap().0);
+    }
+    assert_eq!(numbers, [0, 1, 1, 2]);
+}
+
 #[tokio::test]
 async fn a_connection_that_was_closed_while_it_was_idle_is_not_used_again() {
     for transport in TRANSPORTS {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[path = "engine/ahead.rs"]
+mod ahead;
 #[path = "engine/left.rs"]
 mod left;
 #[path = "engine/limits.rs"]
@@ -572,6 +574,7 @@ fn late_grants(
                     engine.tell(now, Event::Recorded(ticket), &mut done);
                 }
                 Action::Read(lines) => read += lines as u64,
+                Action::Prepare(..) => unreachable!("no lead is given"),
                 Action::Record(..) => unreachable!("only tell asks for it"),
                 Action::Stop(_) => return grants,
             }
@@ -797,7 +800,7 @@ fn a_slot_given_back_between_two_grants_costs_no_rate() {
         .iter()
         .filter_map(|action| match action {
             Action::Send(_, _, grant) => Some(grant.charged_at.0),
-            Action::Read(_) | Action::Record(..) | Action::Stop(_) => None,
+            Action::Read(_) | Action::Prepare(..) | Action::Record(..) | Action::Stop(_) => None,
         })
         .collect();
     assert_eq!(charged, [MILLI, 2 * MILLI, 3 * MILLI]);
@@ -836,7 +839,7 @@ fn opening_a_connection_is_a_wait_of_its_own_that_is_no_latency() {
         engine.decide(now, &mut actions);
         let mut sends = actions.drain(..).filter_map(|action| match action {
             Action::Send(ticket, ..) => Some(ticket),
-            Action::Read(_) | Action::Record(..) | Action::Stop(_) => None,
+            Action::Read(_) | Action::Prepare(..) | Action::Record(..) | Action::Stop(_) => None,
         });
         sends.next_back().expect("it is granted now")
     };

@@ -280,6 +280,19 @@ impl Client {
         }
     }
 
+    /// Opens a connection that the next try will find, if the origin of the job has answered before, none waits there, and
+    /// fewer than `most` are being opened. By the library nothing is opened ahead.
+    ///
+    /// To be called within a tokio runtime.
+    pub fn prepare(&mut self, job: &Job, most: usize, clock: Clock) {
+        let origin = self.only.as_ref().unwrap_or(&job.origin);
+        if let Some(Carrier::Direct(server)) = self.pool.carrier(origin)
+            && let Some(course) = direct::open_ahead(&server, &self.spec, most, clock)
+        {
+            self.tries.begin(course);
+        }
+    }
+
     /// Goes on with all tries until there is something to hear.
     pub fn go_on(&mut self) -> impl Future<Output = ()> {
         poll_fn(|cx| {

@@ -47,6 +47,12 @@ impl<C: Clone> Pool<C> {
         };
         Ok((carrier, lease))
     }
+
+    /// What carries the requests of this origin, if it has carried some.
+    pub(super) fn carrier(&self, origin: &Origin) -> Option<C> {
+        let origins = self.0.borrow();
+        origins.all.get(origin).map(|kept| kept.carrier.clone())
+    }
 }
 
 /// What becomes of the connection when its try has ended.

@@ -20,7 +20,7 @@ use super::values::{Bound, ProgressKind};
 use super::{files, resume, say, show, tell};
 use crate::client::{self, Client, ClientSpec, Ends, Room, Via};
 use crate::clock::Clock;
-use crate::drive::live::{Live, Notes, SLACK};
+use crate::drive::live::{LEAD, Live, Notes, SLACK};
 use crate::endpoint::{self, About, Ask, Endpoint};
 use crate::engine::{End, Rules, Signal};
 use crate::error::{Exit, Problem};
@@ -74,6 +74,7 @@ pub(super) fn run(
     let mock = mock.transpose()?;
     let mut rules = Rules {
         slack: SLACK,
+        lead: Some(LEAD),
         order: args.output.order,
         stop_if: args.stop.rules(),
         grace: args.output.grace.as_ref().and_then(Bound::limit),

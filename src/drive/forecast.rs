@@ -77,6 +77,7 @@ pub fn plan(
     let mut api = terms.modelled();
     let lines = lines.map(|line| (Tick::ZERO, line));
     let mut see = |seen: Seen<'_>| match seen {
+        Seen::Prepared(..) => {}
         Seen::Sent(_, job, grant) => notes.sent(job, grant),
         Seen::Done(_, outcome) => notes.done(outcome),
     };

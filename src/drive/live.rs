@@ -25,6 +25,10 @@ use crate::units::{Tick, show_span};
 /// up for one or two milliseconds now and then (`cargo bench --bench pacing` prints it).
 pub const SLACK: Duration = Duration::from_millis(2);
 
+/// So long before a job may go its connection is opened: long enough for name, TCP and TLS around the world, and shorter than
+/// servers commonly keep what waits.
+pub const LEAD: Duration = Duration::from_secs(1);
+
 /// The doors of a run.
 pub struct Live {
     /// The time.
@@ -319,6 +323,10 @@ impl Run {
         for action in actions.drain(..) {
             match action {
                 Action::Read(lines) => self.asked += lines,
+                Action::Prepare(job, most) => {
+                    let Live { client, clock, .. } = &mut self.live;
+                    client.prepare(&job, most, *clock);
+                }
                 Action::Send(ticket, job, grant) => {
                     let Live { client, clock, .. } = &mut self.live;
                     client.start(ticket, &job, grant, *clock);

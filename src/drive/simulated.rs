@@ -53,6 +53,8 @@ pub fn reply(status: StatusCode) -> Reply {
 /// What a watcher is shown as it happens.
 #[derive(Debug)]
 pub enum Seen<'a> {
+    /// A connection is wanted for the next try of this job.
+    Prepared(Tick, &'a Job),
     /// A try goes out.
     Sent(Tick, &'a Job, &'a Grant),
     /// A line has its result.
@@ -197,6 +199,7 @@ impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
     fn carry_out(&mut self, action: Action) {
         match action {
             Action::Read(lines) => self.asked += lines,
+            Action::Prepare(job, _) => (self.watch)(Seen::Prepared(self.now, &job)),
             Action::Send(ticket, job, grant) => {
                 (self.watch)(Seen::Sent(self.now, &job, &grant));
                 self.tell(Event::Sent(ticket, self.now));

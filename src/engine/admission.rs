@@ -16,8 +16,8 @@ use crate::units::Tick;
 pub(super) struct Scan {
     /// The oldest head that is held, and by what.
     pub(super) first: Option<(u64, Obstacle)>,
-    /// The next moment at which one of the heads may go.
-    pub(super) next: Option<Tick>,
+    /// The next moment at which one of the heads may go, and that head.
+    pub(super) next: Option<(Tick, Ticket)>,
 }
 
 impl Engine {
@@ -88,7 +88,7 @@ impl Engine {
                 }
                 Stops::Everyone => {}
             }
-            scan.held(seq, obstacle);
+            scan.held(seq, ticket, obstacle);
             if obstacle.stops == Stops::Everyone {
                 break;
             }
@@ -213,10 +213,12 @@ fn elder(held: &Held, obstacle: Obstacle) -> Option<Elder> {
 }
 
 impl Scan {
-    fn held(&mut self, seq: u64, obstacle: Obstacle) {
+    fn held(&mut self, seq: u64, ticket: Ticket, obstacle: Obstacle) {
         self.first.get_or_insert((seq, obstacle));
-        if let Until::At(at) = obstacle.until {
-            self.next = Some(self.next.map_or(at, |next| next.min(at)));
+        if let Until::At(at) = obstacle.until
+            && self.next.is_none_or(|(next, _)| at < next)
+        {
+            self.next = Some((at, ticket));
         }
     }
 }

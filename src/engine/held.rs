@@ -68,6 +68,8 @@ pub(super) struct Work {
     /// All that were begun.
     pub(super) attempts: u32,
     pub(super) last_rest: Duration,
+    /// A connection is asked for, for its next try.
+    pub(super) prepared: bool,
     pub(super) spent: UnitsSpent,
 }
 
@@ -111,6 +113,7 @@ impl Work {
             tries: Vec::with_capacity(1),
             attempts: 0,
             last_rest: Duration::ZERO,
+            prepared: false,
             spent: UnitsSpent::default(),
         }
     }

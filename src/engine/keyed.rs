@@ -259,7 +259,7 @@ pub(super) mod tests {
         engine.decide(now, &mut actions);
         let sent = actions.iter().find_map(|action| match action {
             Action::Send(ticket, ..) => Some(*ticket),
-            Action::Read(_) | Action::Record(..) | Action::Stop(_) => None,
+            Action::Read(_) | Action::Prepare(..) | Action::Record(..) | Action::Stop(_) => None,
         });
         let ticket = sent.unwrap_or_else(|| panic!("{nth} is not sent: {actions:?}"));
         let head = Head {

@@ -4,6 +4,7 @@
 //! instant, is sent, answered, ended; goes to rest and comes back to its old place, or is recorded.
 
 mod admission;
+mod ahead;
 #[cfg(test)]
 mod audit;
 mod charge;
@@ -201,6 +202,7 @@ impl Engine {
             self.stop(end, actions);
         }
         self.read_on(actions);
+        let prepare = self.prepare(scan.next, actions);
         let pause = self.lanes.next_wake();
         let rest = self.rests.peek().map(|Reverse((until, ..))| *until);
         let (head, hold) = self.hold_on(&scan, pause, rest);
@@ -213,7 +215,8 @@ impl Engine {
             },
         );
         let next = [
-            scan.next,
+            scan.next.map(|(at, _)| at),
+            prepare,
             self.lanes.next_timer(),
             pause.map(|(until, _)| until),
             rest,
@@ -479,6 +482,7 @@ impl Engine {
             units: None,
         };
         work.begin(begun, self.rules.keeps);
+        work.prepared = false;
         let attempt = work.attempts;
         let grant = Grant {
             seq,

@@ -37,6 +37,8 @@ pub struct Rules {
     /// How far back a grant may be charged: a late wake-up within it costs no rate. Kept below the
     /// half of the shortest sliding window.
     pub slack: Duration,
+    /// So long before a job may go it is prepared: [`Action::Prepare`](super::Action::Prepare). `None`: no job is.
+    pub lead: Option<Duration>,
     /// The longest a try may take, from its grant to the last byte.
     pub timeout: Duration,
     /// How far the input is read.
@@ -185,6 +187,7 @@ impl Default for Rules {
             arrivals: Arrivals::default(),
             retry: Policy::default(),
             slack: Duration::ZERO,
+            lead: None,
             timeout: Duration::from_secs(30),
             look_ahead: LookAhead::default(),
             seam: Seam::default(),

@@ -63,6 +63,9 @@ pub enum Signal {
 pub enum Action {
     /// Take so many more lines from the input. The only way input is pulled.
     Read(usize),
+    /// This job may go soon: have a connection open for it, if its origin has answered before. At most so many are to be
+    /// on their way there. Whatever comes of it, nobody is told.
+    Prepare(Arc<Job>, usize),
     /// Send this job now.
     Send(Ticket, Arc<Job>, Grant),
     /// Write this result.

@@ -127,6 +127,9 @@ fn rules(dice: &mut Dice) -> Rules {
             ..Policy::default()
         },
         slack: Duration::from_millis(dice.below(3)),
+        lead: dice
+            .once_in(2)
+            .then(|| Duration::from_millis(dice.below(50))),
         timeout: Duration::from_millis(200),
         order: dice.pick(&[Order::ByCompletion, Order::ByInput, Order::ByInput]),
         stop_if: rule(dice).into_iter().collect(),
@@ -252,7 +255,7 @@ impl World {
         let before = actions.iter().filter_map(|action| match action {
             Action::Send(_, job, _) => Some(job.place.line),
             Action::Record(_, outcome) => Some(outcome.seq),
-            Action::Read(_) | Action::Stop(_) => None,
+            Action::Read(_) | Action::Prepare(..) | Action::Stop(_) => None,
         });
         self.withdraw(&before.collect());
     }
@@ -305,6 +308,10 @@ impl World {
         for action in actions {
             assert_eq!(self.end, None, "after the end: {action:?}");
             match action {
+                Action::Prepare(_, most) => {
+                    let slots = self.engine.rules.slots.map_or(u64::MAX, Cost::get);
+                    assert!(most >= 1 && most as u64 <= slots.saturating_add(1).max(1_001));
+                }
                 Action::Read(lines) => {
                     assert!(lines > 0 && self.input_open && !self.drains());
                     self.asked += lines;

@@ -139,6 +139,7 @@ fn a_dead_host_takes_its_own_slots_and_no_more() {
     };
     let mut done = BTreeMap::new();
     let mut watch = |seen: Seen<'_>| match seen {
+        Seen::Prepared(..) => {}
         Seen::Sent(_, job, _) => {
             let mut flying = flying.borrow_mut();
             let own = flying.entry(job.origin.to_string()).or_default();

@@ -62,6 +62,7 @@ fn run(
 ) -> (Course, Summary) {
     let mut course = Course::default();
     let mut watch = |seen: Seen<'_>| match seen {
+        Seen::Prepared(..) => {}
         Seen::Sent(at, job, _) => {
             let sent = course.sent.entry(job.place.line).or_default();
             sent.push(at.0 / MILLI);
@@ -430,7 +431,7 @@ fn in_flight(rules: Rules, count: u64) -> (Engine, Vec<shaper::engine::Ticket>) 
     engine.decide(Tick::ZERO, &mut actions);
     let sent = actions.into_iter().filter_map(|action| match action {
         Action::Send(ticket, ..) => Some(ticket),
-        Action::Read(_) | Action::Record(..) | Action::Stop(_) => None,
+        Action::Read(_) | Action::Prepare(..) | Action::Record(..) | Action::Stop(_) => None,
     });
     let sent = sent.collect();
     (engine, sent)
@@ -452,7 +453,9 @@ fn told(actions: &[Action]) -> (Vec<u64>, Option<&End>) {
         match action {
             Action::Record(_, outcome) => seqs.push(outcome.seq),
             Action::Stop(how) => end = Some(how),
-            Action::Read(_) | Action::Send(..) => panic!("not at an end: {action:?}"),
+            Action::Read(_) | Action::Prepare(..) | Action::Send(..) => {
+                panic!("not at an end: {action:?}")
+            }
         }
     }
     (seqs, end)

@@ -16,6 +16,7 @@ use crate::client::attempt::{Attempt, Phase};
 use crate::client::failure::{Doing, failed, slow_connect};
 use crate::clock::{Clock, Deadline};
 use crate::outcome::Failure;
+use crate::units::Tick;
 
 /// So long one address has before the next is tried beside it. RFC 8305 §5.
 const HEAD_START: Duration = Duration::from_millis(250);
@@ -34,14 +35,32 @@ pub(super) async fn connect(attempt: &Attempt, server: &Server) -> Result<Connec
     tokio::select! {
         biased;
         stream = open(server, clock) => {
-            Ok(Connection::new(stream?, Deadline::new(clock, give_up_at)))
+            let stream = stream.inspect_err(|_| server.fails())?;
+            Ok(Connection::new(stream, Deadline::new(clock, give_up_at)))
         }
-        () = clock.sleep_until(until) => Err(if until < give_up_at {
-            slow_connect(&server.name)
-        } else {
-            attempt.late(begun, Phase::Connect)
-        }),
+        () = clock.sleep_until(until) => {
+            server.fails();
+            Err(if until < give_up_at {
+                slow_connect(&server.name)
+            } else {
+                attempt.late(begun, Phase::Connect)
+            })
+        }
     }
+}
+
+/// A connection for no try, by `until`.
+pub(super) async fn connect_until(
+    server: &Server,
+    until: Tick,
+    clock: Clock,
+) -> Option<Connection> {
+    let stream = tokio::select! {
+        biased;
+        stream = open(server, clock) => stream.ok()?,
+        () = clock.sleep_until(until) => return None,
+    };
+    Some(Connection::new(stream, Deadline::new(clock, until)))
 }
 
 async fn open(server: &Server, clock: Clock) -> Result<Stream, Failure> {
@@ -99,7 +118,6 @@ mod tests {
     use tokio::net::{TcpListener, TcpSocket};
 
     use super::*;
-    use crate::units::Tick;
 
     #[tokio::test]
     async fn an_address_that_does_not_answer_holds_up_the_next_for_its_head_start() {

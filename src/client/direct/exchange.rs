@@ -133,6 +133,7 @@ impl Exchange {
         } = *self;
         let (at, end) = match end {
             Ok((then, at)) => {
+                server.answered();
                 let head = head.expect("it has ended, so it has begun");
                 let is_whole = input.held().is_empty() && request.is_written();
                 if then == Then::Persists

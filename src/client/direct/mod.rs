@@ -21,16 +21,45 @@ mod spare;
 use std::future::Future;
 use std::rc::Rc;
 use std::task::Poll;
+use std::time::Duration;
 
+use super::ClientSpec;
 use super::attempt::Attempt;
 use super::pool::After;
+use crate::clock::Clock;
 use crate::job::Job;
 use crate::units::Tick;
+use connect::connect_until;
 use connection::at_once;
 use exchange::Exchange;
 use request::Request;
+use server::Opening;
 pub(super) use server::Server;
 use spare::Spare;
+
+/// So long a connection that is opened ahead may take, if the command line says nothing.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Opens a connection that the next try will find. `None` if there is no need, or the server has not shown that it answers.
+/// Failing is left to a try, which then tells why.
+pub(super) fn open_ahead(
+    server: &Rc<Server>,
+    spec: &ClientSpec,
+    most: usize,
+    clock: Clock,
+) -> Option<impl Future<Output = ()> + use<>> {
+    let now = clock.now();
+    if !server.answers() || server.has_one(now) {
+        return None;
+    }
+    let opening = Opening::one_of(server, most)?;
+    let until = now.after(spec.connect_timeout.unwrap_or(PATIENCE));
+    Some(async move {
+        if let Some(connection) = connect_until(&opening.server, until, clock).await {
+            opening.server.put(connection, clock.now(), None);
+        }
+    })
+}
 
 /// What all tries of a client have in common.
 #[derive(Debug, Default)]

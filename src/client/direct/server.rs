@@ -1,6 +1,6 @@
 //! A server, with the connections to it that wait for a request. Floor 4: doors.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -30,6 +30,34 @@ pub(in crate::client) struct Server {
     pub(super) security: Option<Security>,
     /// The one used last is at the back.
     idle: RefCell<VecDeque<Connection>>,
+    /// It has, and no connection has failed since.
+    has_answered: Cell<bool>,
+    /// Connections for no try that are on their way.
+    opening: Cell<usize>,
+}
+
+/// One of them.
+pub(super) struct Opening {
+    pub(super) server: Rc<Server>,
+}
+
+impl Opening {
+    /// Unless so many are on their way.
+    pub(super) fn one_of(server: &Rc<Server>, most: usize) -> Option<Self> {
+        let opening = server.opening.get();
+        (opening < most).then(|| {
+            server.opening.set(opening + 1);
+            Self {
+                server: Rc::clone(server),
+            }
+        })
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        self.server.opening.set(self.server.opening.get() - 1);
+    }
 }
 
 /// How a connection is made secure.
@@ -68,6 +96,8 @@ impl Server {
                 _ => None,
             },
             idle: RefCell::default(),
+            has_answered: Cell::new(false),
+            opening: Cell::new(0),
         })
     }
 
@@ -85,6 +115,29 @@ impl Server {
             }
         }
         None
+    }
+
+    /// Whether a connection waits.
+    pub(super) fn has_one(&self, now: Tick) -> bool {
+        let connection = self.take(now);
+        let has_one = connection.is_some();
+        self.idle.borrow_mut().extend(connection);
+        has_one
+    }
+
+    /// It has answered a try.
+    pub(super) fn answered(&self) {
+        self.has_answered.set(true);
+    }
+
+    /// No connection to it could be opened.
+    pub(super) fn fails(&self) {
+        self.has_answered.set(false);
+    }
+
+    /// Whether it is likely to take one more.
+    pub(super) fn answers(&self) -> bool {
+        self.has_answered.get()
     }
 
     /// A connection waits for its next request, for so long at most if the server has said when it will close it.

@@ -310,6 +310,7 @@ impl<'a> Trial<'a> {
         for action in actions {
             match action {
                 Action::Read(lines) => self.wanted = self.wanted.saturating_add(lines),
+                Action::Prepare(..) => {}
                 Action::Send(ticket, job, grant) => {
                     let out = Out { ticket, job, grant };
                     if self.conduct == Conduct::Early {
