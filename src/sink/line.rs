@@ -2,20 +2,18 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::iter;
 use std::str::FromStr;
 use std::time::Duration;
 
-use http::header::{CONTENT_LOCATION, LOCATION, SET_COOKIE};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::body::{self, compact};
-use crate::job::{History, Job, without_credentials};
+use crate::job::{History, Job, JobHash, without_credentials};
 use crate::limit::{Counts, KeyBy, Spec, keys_of};
-use crate::outcome::{FailureKind, Outcome, Spent, Try, UnitsSpent};
+use crate::outcome::{FailureKind, Outcome, Try, UnitsSpent};
 use crate::units::{Tick, nanos};
 
 /// What stands in a line.
@@ -111,7 +109,7 @@ impl Form {
             Inputs::Several => line.put("file", &*place.file),
         }
         line.put("id", id);
-        line.put("job", format_args!("{hash}"));
+        hexadecimal(hash, line.key("job"));
         // It takes the place of an earlier result, which failed.
         if job.is_some_and(|job| job.history == History::Failed) {
             line.put("again", true);
@@ -127,17 +125,19 @@ impl Form {
         line.millis("latency_ms", outcome.latency());
         line.millis("connect_ms", outcome.connect());
         line.millis("since_due_ms", outcome.since_due());
-        line.put("tokens", outcome.units.map(|spent| self.tokens(spent)));
+        match outcome.units {
+            Some(spent) => self.tokens(spent, line.key("tokens")),
+            None => line.put("tokens", ()),
+        }
         if let Some(job) = job.filter(|_| !self.keys.is_empty()) {
             line.put("per", self.per(job));
         }
         self.tries(outcome, line.key("tries"));
         line.put("url", job.map(|job| job.target.shown()));
-        let headers = match self.headers {
-            Keep::Keep => reply.map(|reply| ReplyHeaders(&reply.head.headers)),
-            Keep::None => None,
-        };
-        line.put("headers", headers);
+        match (self.headers, reply) {
+            (Keep::Keep, Some(reply)) => headers(&reply.head.headers, line.key("headers")),
+            (Keep::Keep, None) | (Keep::None, _) => line.put("headers", ()),
+        }
         match (self.body, reply) {
             (Keep::Keep, Some(reply)) => body::put(&reply.body, &mut line),
             (Keep::Keep, None) | (Keep::None, _) => line.put("body", ()),
@@ -172,7 +172,7 @@ impl Form {
         let rounded_up = |wait| nanos(wait).div_ceil(1_000_000);
         line.put("retry_after_ms", made.retry_after.map(rounded_up));
         if let Some(spent) = made.units {
-            line.put("tokens", self.tokens(spent));
+            self.tokens(spent, line.key("tokens"));
         }
         let error = made.failure.as_ref().map(|failure| ErrorRow {
             kind: failure.kind.word(),
@@ -182,17 +182,18 @@ impl Form {
         line.end();
     }
 
-    fn tokens(&self, spent: UnitsSpent) -> Tokens {
-        let (input, output) = match self.units {
-            Tell::Total => (None, None),
-            Tell::Apart => (Some(spent.input), Some(spent.output)),
-        };
-        Tokens {
-            reserved: spent.total.reserved,
-            used: spent.total.used,
-            input,
-            output,
+    fn tokens(&self, spent: UnitsSpent, out: &mut Vec<u8>) {
+        let mut object = Object::begin(out);
+        object.put("reserved", spent.total.reserved);
+        object.put("used", spent.total.used);
+        match self.units {
+            Tell::Total => {}
+            Tell::Apart => {
+                object.put("input", spent.input);
+                object.put("output", spent.output);
+            }
         }
+        object.end();
     }
 
     fn per<'a>(&'a self, job: &'a Job) -> BTreeMap<&'a str, &'a str> {
@@ -262,16 +263,32 @@ fn put(value: impl Serialize, out: &mut Vec<u8>) {
     serde_json::to_writer(out, &value).expect("memory takes all, and every key is a string");
 }
 
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
 /// Milliseconds with one to three decimals, rounded down.
 fn millis(span: Duration, out: &mut Vec<u8>) {
-    let micros = span.as_micros();
-    let (whole, mut part) = (micros / 1_000, micros % 1_000);
-    let mut digits = 3;
-    while digits > 1 && part % 10 == 0 {
-        part /= 10;
-        digits -= 1;
-    }
-    write!(out, "{whole}.{part:0digits$}").expect("memory takes all");
+    let whole = span.as_secs().saturating_mul(1_000);
+    put(whole.saturating_add(span.subsec_millis().into()), out);
+    let part = span.subsec_micros() % 1_000;
+    let digits = [part / 100, part / 10 % 10, part % 10].map(|digit| DIGITS[digit as usize]);
+    let shown = match digits {
+        [_, b'0', b'0'] => 1,
+        [_, _, b'0'] => 2,
+        _ => 3,
+    };
+    out.push(b'.');
+    out.extend_from_slice(&digits[..shown]);
+}
+
+/// As a hash is shown, in quotes.
+fn hexadecimal(hash: JobHash, out: &mut Vec<u8>) {
+    let digits = hash.0.to_be_bytes().map(|byte| {
+        let digit = |four: u8| DIGITS[usize::from(four)];
+        [digit(byte >> 4), digit(byte & 15)]
+    });
+    out.push(b'"');
+    out.extend_from_slice(digits.as_flattened());
+    out.push(b'"');
 }
 
 #[derive(Serialize)]
@@ -280,45 +297,38 @@ struct ErrorRow<'a> {
     message: Cow<'a, str>,
 }
 
-#[derive(Serialize)]
-struct Tokens {
-    reserved: u64,
-    used: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    input: Option<Spent>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<Spent>,
-}
-
-/// A name with one value has it as a string, with several as a list. `set-cookie` is a credential.
-struct ReplyHeaders<'a>(&'a HeaderMap);
-
-impl Serialize for ReplyHeaders<'_> {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let mut map = out.serialize_map(Some(self.0.keys_len()))?;
-        for name in self.0.keys() {
-            let values = self.0.get_all(name).iter();
-            let values: Vec<_> = values.map(|value| shown(name, value)).collect();
-            if let [value] = &values[..] {
-                map.serialize_entry(name.as_str(), value)?;
-            } else {
-                map.serialize_entry(name.as_str(), &values)?;
-            }
+/// A name with one value has it as a string, with several as a list.
+fn headers(headers: &HeaderMap, out: &mut Vec<u8>) {
+    let mut object = Object::begin(out);
+    // The values of a name come one after the other.
+    let mut all = headers.iter().peekable();
+    while let Some((name, value)) = all.next() {
+        // RFC 9110 §5.1: no letter of a name has to be escaped.
+        let out = object.key(name.as_str());
+        if all.peek().is_none_or(|(next, _)| *next != name) {
+            put(shown(name, value), out);
+            continue;
         }
-        map.end()
+        out.push(b'[');
+        put(shown(name, value), out);
+        for (_, value) in iter::from_fn(|| all.next_if(|(next, _)| *next == name)) {
+            out.push(b',');
+            put(shown(name, value), out);
+        }
+        out.push(b']');
     }
+    object.end();
 }
 
-/// Bytes that are no UTF-8 become U+FFFD. URLs may hold credentials.
+/// Bytes that are no UTF-8 become U+FFFD. `set-cookie` is a credential, and URLs may hold some.
 fn shown<'a>(name: &HeaderName, value: &'a HeaderValue) -> Cow<'a, str> {
-    if name == SET_COOKIE {
-        Cow::Borrowed("***")
-    } else if [LOCATION, CONTENT_LOCATION].contains(name) {
-        Cow::Owned(without_credentials(&String::from_utf8_lossy(
-            value.as_bytes(),
-        )))
-    } else {
-        String::from_utf8_lossy(value.as_bytes())
+    match name.as_str() {
+        "set-cookie" => Cow::Borrowed("***"),
+        "location" | "content-location" => {
+            let url = String::from_utf8_lossy(value.as_bytes());
+            Cow::Owned(without_credentials(&url))
+        }
+        _ => String::from_utf8_lossy(value.as_bytes()),
     }
 }
 
@@ -369,7 +379,7 @@ mod tests {
     use super::*;
     use crate::job::{BadLine, Headers, JobHash, Keys, Origin, Place, Target};
     use crate::limit::KeyBy;
-    use crate::outcome::{Failure, Head, Reached, Reply, Status, Waits};
+    use crate::outcome::{Failure, Head, Reached, Reply, Spent, Status, Waits};
     use crate::units::Cost;
 
     const FORM: Form = Form {
