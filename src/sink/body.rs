@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use memchr::memchr2;
 use serde_json::value::RawValue;
 
 use super::line::Object;
@@ -60,13 +61,16 @@ pub(super) fn compact(json: &str, out: &mut Vec<u8>) -> usize {
 
 /// The length of the string that JSON begins with, quotes included.
 fn string_length(json: &[u8]) -> usize {
-    let mut escaped = false;
-    let end = json.iter().skip(1).position(|&byte| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends
-    });
-    end.map_or(json.len(), |at| at + 2)
+    let mut at = 1;
+    while let Some(next) = json.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += next;
+        if json[at] == b'"' {
+            return at + 1;
+        }
+        // The byte behind it ends nothing.
+        at += 2;
+    }
+    json.len()
 }
 
 #[cfg(test)]
