@@ -1,6 +1,8 @@
 //! What became of a job: replies, failures, tries and the final word. Floor 2: records.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -174,9 +176,13 @@ pub struct Try {
     pub units: Option<UnitsSpent>,
 }
 
-/// What a job waited for, in the order of the names. They are so few that all are looked through.
+/// What a job waited for, in the order of the names. They are so few that all are looked through, and the first
+/// stands apart: nearly all jobs have one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Waits(Vec<(Arc<str>, Duration)>);
+pub struct Waits {
+    first: Option<(Arc<str>, Duration)>,
+    others: Vec<(Arc<str>, Duration)>,
+}
 
 impl Waits {
     /// For nothing.
@@ -186,25 +192,37 @@ impl Waits {
 
     /// So much more for this.
     pub fn add(&mut self, name: &Arc<str>, span: Duration) {
-        match self.0.binary_search_by(|(own, _)| own.cmp(name)) {
-            Ok(place) => self.0[place].1 += span,
-            Err(place) => self.0.insert(place, (name.clone(), span)),
+        let Some(first) = &mut self.first else {
+            self.first = Some((name.clone(), span));
+            return;
+        };
+        match name.cmp(&first.0) {
+            Ordering::Equal => first.1 += span,
+            Ordering::Less => {
+                let before = mem::replace(first, (name.clone(), span));
+                self.others.insert(0, before);
+            }
+            Ordering::Greater => match self.others.binary_search_by(|(own, _)| own.cmp(name)) {
+                Ok(place) => self.others[place].1 += span,
+                Err(place) => self.others.insert(place, (name.clone(), span)),
+            },
         }
     }
 
     /// Each name once, with its span.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, Duration)> {
-        self.0.iter().map(|(name, span)| (name, *span))
+        let all = self.first.iter().chain(&self.others);
+        all.map(|(name, span)| (name, *span))
     }
 
     /// Whether nothing was waited for.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.first.is_none()
     }
 
     /// All of it.
     pub fn sum(&self) -> Duration {
-        self.0.iter().map(|(_, span)| *span).sum()
+        self.iter().map(|(_, span)| span).sum()
     }
 }
 
@@ -324,5 +342,34 @@ impl Status {
             Self::Failed => "failed",
             Self::Invalid => "invalid",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_wait_is_told_once_in_the_order_of_the_names() {
+        let mut waits = Waits::new();
+        assert!(waits.is_empty());
+        for (name, millis) in [
+            ("qps", 1),
+            ("slot", 2),
+            ("backoff", 4),
+            ("qps", 8),
+            ("backoff", 16),
+        ] {
+            waits.add(&name.into(), Duration::from_millis(millis));
+        }
+        let told = waits.iter().map(|(name, span)| (&**name, span.as_millis()));
+        assert!(
+            told.eq([("backoff", 20), ("qps", 9), ("slot", 2)]),
+            "{waits:?}"
+        );
+        assert_eq!(
+            (waits.is_empty(), waits.sum()),
+            (false, Duration::from_millis(31))
+        );
     }
 }
