@@ -381,7 +381,7 @@ impl Engine {
     ) {
         let size = line.as_ref().map_or(512, |job| job.size());
         let ticket = self.roll.add(seq, size);
-        let outcome = Outcome {
+        let outcome = Box::new(Outcome {
             seq,
             line,
             status,
@@ -391,7 +391,7 @@ impl Engine {
             units: None,
             reply: None,
             error: Some(error),
-        };
+        });
         self.record(ticket, outcome, actions);
     }
 
@@ -629,7 +629,7 @@ impl Engine {
             }
             (Err(failure), Status::Failed) => Some((failure.kind, failure.message.clone())),
         };
-        let outcome = Outcome {
+        let outcome = Box::new(Outcome {
             seq,
             units: work.job.units.map(|_| work.spent),
             queue: work.queue(),
@@ -639,14 +639,13 @@ impl Engine {
             waits: self.gate.waits(&work.waits),
             reply: end.ok(),
             error,
-        };
+        });
         self.record(ticket, outcome, actions);
     }
 
-    fn record(&mut self, ticket: Ticket, outcome: Outcome, actions: &mut Vec<Action>) {
+    fn record(&mut self, ticket: Ticket, outcome: Box<Outcome>, actions: &mut Vec<Action>) {
         self.roll.get(ticket).phase = Phase::Done(outcome.status);
         self.stops.done(outcome.status);
-        let outcome = Box::new(outcome);
         match &mut self.in_order {
             None => self.write(ticket, outcome, actions),
             Some(in_order) => {
