@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
+use memchr::memchr;
+
 use super::hash::{self, LongLine};
 use crate::job::JobHash;
 
@@ -62,6 +64,9 @@ pub(super) enum Extent {
 pub(super) struct Lines {
     reader: BufReader<Box<dyn Read + Send>>,
     longest: usize,
+    /// Bytes of the buffer that the line given out last stands in.
+    given: usize,
+    /// A line that does not stand in the buffer as a whole.
     line: Vec<u8>,
     number: u64,
 }
@@ -76,6 +81,7 @@ impl Lines {
         Self {
             reader: BufReader::with_capacity(64 << 10, input),
             longest,
+            given: 0,
             line: Vec::new(),
             number: 0,
         }
@@ -86,27 +92,43 @@ impl Lines {
         self.number
     }
 
+    /// The end of the next line in what is read ahead and not yet given out.
+    fn next_in_buffer(&self) -> Option<usize> {
+        memchr(b'\n', &self.reader.buffer()[self.given..]).filter(|at| *at <= self.longest)
+    }
+
     /// The next line, blank ones too; `None` at the end. Waits for a whole line, and for nothing behind it.
     pub(super) fn next(&mut self) -> io::Result<Option<RawLine<'_>>> {
         self.line.clear();
         self.line.shrink_to(KEPT);
+        let in_buffer = self.next_in_buffer();
+        self.reader.consume(std::mem::take(&mut self.given));
+        match in_buffer {
+            Some(at) => {
+                self.given = at + 1;
+                self.number += 1;
+                let bytes = &self.reader.buffer()[..at];
+                Ok(Some(whole(bytes, self.number, LineEnd::Newline)))
+            }
+            None => self.collect(),
+        }
+    }
+
+    /// A line that is read in several pieces, or too long.
+    fn collect(&mut self) -> io::Result<Option<RawLine<'_>>> {
         let most = self.longest as u64 + 1;
         let mut reader = (&mut self.reader).take(most);
         if reader.read_until(b'\n', &mut self.line)? == 0 {
             return Ok(None);
         }
         self.number += 1;
-        let is_too_long = self.line.len() > self.longest && !self.line.ends_with(b"\n");
-        if self.number == 1 && self.line.starts_with(BYTE_ORDER_MARK) {
-            self.line.drain(..BYTE_ORDER_MARK.len());
-        }
-        if is_too_long {
-            let begun = LongLine::begun(&self.line);
+        if self.line.len() > self.longest && !self.line.ends_with(b"\n") {
+            let begun = LongLine::begun(without_mark(&self.line, self.number));
             self.line.truncate(KEPT);
             self.line.shrink_to(KEPT);
             let ((length, hash), end) = self.pass_over(begun)?;
             return Ok(Some(RawLine {
-                bytes: &self.line,
+                bytes: without_mark(&self.line, self.number),
                 extent: Extent::Longer { length, hash },
                 number: self.number,
                 end,
@@ -116,12 +138,7 @@ impl Lines {
             Some(bytes) => (bytes, LineEnd::Newline),
             None => (&*self.line, LineEnd::Input),
         };
-        Ok(Some(RawLine {
-            bytes: bytes.strip_suffix(b"\r").unwrap_or(bytes),
-            extent: Extent::Whole,
-            number: self.number,
-            end,
-        }))
+        Ok(Some(whole(bytes, self.number, end)))
     }
 
     /// Reads the rest of a line, and holds none of it.
@@ -143,6 +160,24 @@ impl Lines {
                 return Ok((line.ended(), end));
             }
         }
+    }
+}
+
+/// A line of these bytes before its LF.
+fn whole(bytes: &[u8], number: u64, end: LineEnd) -> RawLine<'_> {
+    let bytes = without_mark(bytes, number);
+    RawLine {
+        bytes: bytes.strip_suffix(b"\r").unwrap_or(bytes),
+        extent: Extent::Whole,
+        number,
+        end,
+    }
+}
+
+fn without_mark(bytes: &[u8], number: u64) -> &[u8] {
+    match number {
+        1 => bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes),
+        _ => bytes,
     }
 }
 
