@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
-use serde_json::value::RawValue;
 use url::Url;
 
 use crate::letters::calm;
@@ -39,7 +38,7 @@ pub struct Job {
     /// When it was recorded, where that counts: seconds, or since the Unix epoch. Only differences count.
     pub at: Option<Duration>,
     /// Echoed in the result, byte for byte.
-    pub meta: Option<Box<RawValue>>,
+    pub meta: Option<Json>,
     /// Names the request by its content; see [`JobHash`].
     pub hash: JobHash,
     /// What earlier runs have made of it.
@@ -80,7 +79,7 @@ impl Job {
     /// Roughly what it occupies in memory, in bytes.
     pub fn size(&self) -> u64 {
         let body = self.body.as_ref().map_or(0, Bytes::len);
-        let meta = self.meta.as_ref().map_or(0, |meta| meta.get().len());
+        let meta = self.meta.as_ref().map_or(0, |meta| meta.as_bytes().len());
         (512 + 2 * self.target.written.len() + body + meta) as u64
     }
 }
@@ -221,6 +220,22 @@ impl fmt::Debug for Headers {
         out.debug_list()
             .entries(self.0.iter().map(|(name, _)| name))
             .finish()
+    }
+}
+
+/// A JSON text as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Json(Bytes);
+
+impl Json {
+    /// Of bytes that were read as JSON.
+    pub fn read(text: Bytes) -> Self {
+        Self(text)
+    }
+
+    /// As it was written.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
     }
 }
 

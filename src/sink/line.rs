@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use super::body::{self, compact};
-use crate::job::{History, Job, JobHash, without_credentials};
+use crate::job::{History, Job, JobHash, Json, without_credentials};
 use crate::limit::{Counts, KeyBy, Spec, keys_of};
 use crate::outcome::{FailureKind, Outcome, Try, UnitsSpent};
 use crate::units::{Tick, nanos};
@@ -142,7 +141,7 @@ impl Form {
             (Keep::Keep, Some(reply)) => body::put(&reply.body, &mut line),
             (Keep::Keep, None) | (Keep::None, _) => line.put("body", ()),
         }
-        match job.and_then(|job| job.meta.as_deref()) {
+        match job.and_then(|job| job.meta.as_ref()) {
             Some(meta) => one_line(meta, line.key("meta")),
             None => line.put("meta", ()),
         }
@@ -345,11 +344,13 @@ fn waits(outcome: &Outcome, out: &mut Vec<u8>) {
 }
 
 /// As it was written, unless that breaks the line.
-fn one_line(meta: &RawValue, out: &mut Vec<u8>) {
-    if meta.get().contains(['\r', '\n']) {
-        compact(meta.get(), out);
-    } else {
-        out.extend_from_slice(meta.get().as_bytes());
+fn one_line(meta: &Json, out: &mut Vec<u8>) {
+    let text = meta.as_bytes();
+    match std::str::from_utf8(text) {
+        Ok(text) if text.contains(['\r', '\n']) => {
+            compact(text, out);
+        }
+        Ok(_) | Err(_) => out.extend_from_slice(text),
     }
 }
 
@@ -414,7 +415,7 @@ mod tests {
             keys: Keys::default(),
             slots: Cost::ONE,
             at: None,
-            meta: Some(RawValue::from_string(r#"{"row": 1}"#.to_owned()).unwrap()),
+            meta: Some(Json::read(Bytes::from_static(br#"{"row": 1}"#))),
             hash: JobHash(0x9f3c),
             history: History::New,
         }
@@ -639,7 +640,7 @@ mod tests {
     fn a_body_or_meta_with_line_breaks_stays_on_its_line() {
         let mut outcome = outcome(b"[\n1.50,\r\n\"a\\nb\"]");
         let mut job = job();
-        job.meta = Some(RawValue::from_string("{\n \"a b\": 1 }".to_owned()).unwrap());
+        job.meta = Some(Json::read(Bytes::from_static(b"{\n \"a b\": 1 }")));
         outcome.line = Ok(Arc::new(job));
         let line = written(&FORM, &outcome);
         assert!(

@@ -186,7 +186,7 @@ fn every_known_field_is_taken_without_a_word() {
     assert_eq!(job.id.as_deref(), Some("a"));
     assert_eq!(job.method, Method::PUT);
     assert_eq!(job.body.as_deref(), Some(&b""[..]));
-    assert_eq!(job.meta.unwrap().get(), "{\"row\" : 1}");
+    assert_eq!(job.meta.unwrap().as_bytes(), b"{\"row\" : 1}");
 }
 
 #[test]

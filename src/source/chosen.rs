@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::draft::Draft;
-use super::lines::{Lines, RawLine};
+use super::kept::Keeper;
+use super::lines::Lines;
 use super::rules::Rules;
 use super::{Format, Input, Spec, makes_result, read};
 use crate::error::Problem;
@@ -18,6 +19,7 @@ pub struct Chosen {
     name: Arc<str>,
     input: Input,
     format: Option<Format>,
+    keeper: Keeper,
     rules: Rules,
 }
 
@@ -59,6 +61,7 @@ impl Chosen {
             name: name.into(),
             input,
             format,
+            keeper: rules.keeper(),
             rules,
         })
     }
@@ -90,29 +93,20 @@ impl Chosen {
             line: raw.number,
         };
         let folder = self.input.folder();
-        Ok(found(&raw, place, format, &folder, &mut self.rules))
-    }
-}
-
-fn found<'a>(
-    raw: &RawLine<'a>,
-    place: Place,
-    format: Format,
-    folder: &Path,
-    rules: &mut Rules,
-) -> Found<'a> {
-    let (id, draft) = read(raw, format, folder, &mut |_, _| {});
-    let body_file = draft.as_ref().ok().and_then(body_file);
-    let job = draft.and_then(|draft| rules.job(place.clone(), id.clone(), draft));
-    match job {
-        Ok(job) => Found::Job(
-            Box::new(job),
-            Written {
-                bytes: raw.bytes,
-                body_file,
-            },
-        ),
-        Err(fault) => Found::Bad(fault.of_line(place, id, raw.hash())),
+        let (mut id, draft) = read(&raw, format, &folder, &mut self.keeper, &mut |_, _| {});
+        let body_file = draft.as_ref().ok().and_then(body_file);
+        let place = || place.clone();
+        let job = draft.and_then(|draft| self.rules.job(place, &mut id, draft));
+        Ok(match job {
+            Ok(job) => Found::Job(
+                Box::new(job),
+                Written {
+                    bytes: raw.bytes,
+                    body_file,
+                },
+            ),
+            Err(fault) => Found::Bad(fault.of_line(place(), id, raw.hash())),
+        })
     }
 }
 

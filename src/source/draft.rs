@@ -7,7 +7,7 @@ use http::Method;
 use serde_json::value::RawValue;
 
 use super::at;
-use crate::job::{BadLine, Headers, JobHash, Place};
+use crate::job::{BadLine, Headers, JobHash, Json, Place};
 
 /// What is wrong with a line.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ pub(super) struct Draft<'a> {
     pub(super) units: SaidUnits,
     /// When it was recorded.
     pub(super) at: Option<at::Written<'a>>,
-    pub(super) meta: Option<Box<RawValue>>,
+    pub(super) meta: Option<Json>,
     /// All fields of the line as they stand there; a list of URLs has none.
     pub(super) fields: Vec<(Cow<'a, str>, &'a RawValue)>,
 }

@@ -7,13 +7,13 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method};
+use http::Method;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::draft::{Content, Draft, Fault, SaidUnits};
+use super::kept::Keeper;
 use super::lines::LineEnd;
-use crate::job::Headers;
 use crate::json::Members;
 use crate::letters::calm_path;
 
@@ -43,6 +43,7 @@ pub(super) fn read<'a>(
     line: &'a str,
     end: LineEnd,
     folder: &Path,
+    keeper: &mut Keeper,
     unknown: &mut dyn FnMut(&str, u64),
 ) -> Read<'a> {
     let Members(members) = match serde_json::from_str(line) {
@@ -71,7 +72,7 @@ pub(super) fn read<'a>(
             format!("{name:?} is given twice"),
             "keep one of them",
         )),
-        None => context.draft(&fields, folder),
+        None => context.draft(&fields, folder, keeper),
     };
     let draft = draft.map(|draft| Draft {
         fields: members,
@@ -169,12 +170,26 @@ fn given(field: Option<&RawValue>) -> Option<&RawValue> {
     field.filter(|value| value.get() != "null")
 }
 
+/// A body, and where its bytes are.
+enum Body<'a> {
+    None,
+    /// As they will be sent, in the line.
+    InLine(&'a str),
+    /// Read from elsewhere, or from text with escapes.
+    Apart(Bytes),
+}
+
 struct Context<'a> {
     line: &'a str,
 }
 
 impl<'a> Context<'a> {
-    fn draft(&self, fields: &Fields<'a>, folder: &Path) -> Result<Draft<'a>, Fault> {
+    fn draft(
+        &self,
+        fields: &Fields<'a>,
+        folder: &Path,
+        keeper: &mut Keeper,
+    ) -> Result<Draft<'a>, Fault> {
         let url = self.text("url", fields.url)?.unwrap_or_default();
         let url_column = fields.url.map_or(1, |value| self.column(value));
         if url.trim_ascii().is_empty() {
@@ -186,20 +201,29 @@ impl<'a> Context<'a> {
             return Err(Fault::new(url_column, what, "give every line a \"url\""));
         }
         let method = self.method(fields.method)?;
-        let headers = self.headers(fields.headers)?;
+        self.headers(fields.headers, keeper)?;
         let units = self.units(fields)?;
         let (body, content) = self.body(fields, folder)?;
-        let meta = given(fields.meta).map(ToOwned::to_owned);
+        let meta = given(fields.meta).map(RawValue::get);
+        let in_line = match body {
+            Body::InLine(text) => text,
+            Body::Apart(_) | Body::None => "",
+        };
+        let kept = keeper.keep(in_line, meta.unwrap_or_default());
         Ok(Draft {
             method,
             url,
             url_column,
-            headers,
-            body,
+            headers: kept.headers,
+            body: match body {
+                Body::InLine(_) => Some(kept.body),
+                Body::Apart(bytes) => Some(bytes),
+                Body::None => None,
+            },
             content,
             units,
             at: given(fields.at).map(|value| (value.get(), self.column(value))),
-            meta,
+            meta: meta.map(|_| kept.meta),
             fields: Vec::new(),
         })
     }
@@ -239,8 +263,12 @@ impl<'a> Context<'a> {
         let Some(text) = self.text("method", field)? else {
             return Ok(None);
         };
-        let method = Method::from_bytes(text.to_ascii_uppercase().as_bytes());
-        method.map(Some).map_err(|_| {
+        let upper = if text.contains(|letter: char| letter.is_ascii_lowercase()) {
+            Cow::Owned(text.to_ascii_uppercase())
+        } else {
+            text
+        };
+        Method::from_bytes(upper.as_bytes()).map(Some).map_err(|_| {
             let column = field.map_or(1, |value| self.column(value));
             Fault::new(
                 column,
@@ -251,45 +279,47 @@ impl<'a> Context<'a> {
     }
 
     /// A string is one header; an array of strings is one header for each.
-    fn headers(&self, field: Option<&'a RawValue>) -> Result<Headers, Fault> {
-        let mut headers = Headers::default();
+    fn headers(&self, field: Option<&'a RawValue>, keeper: &mut Keeper) -> Result<(), Fault> {
+        keeper.clear();
         let Some(value) = given(field) else {
-            return Ok(headers);
+            return Ok(());
         };
         let Ok(Members(members)) = serde_json::from_str(value.get()) else {
             let mend = "write {\"NAME\":\"VALUE\"}";
             return Err(self.fault(value, "\"headers\" must be an object of strings", mend));
         };
-        headers.0.reserve(members.len() + 1);
         for (name, value) in members {
-            let Ok(parsed) = HeaderName::from_bytes(name.as_bytes()) else {
+            let Some(parsed) = keeper.name(&name) else {
                 // Behind a colon or a blank stands a value that somebody put on the wrong side.
                 let end = name.find([':', ' ', '=']).unwrap_or(name.len());
                 let shown: String = name[..end].chars().take(64).collect();
                 let what = format!("{shown:?} is not a header name");
                 return Err(self.fault(value, what, "use letters, digits and -, without a colon"));
             };
-            let values = if value.get().starts_with('[') {
-                serde_json::from_str(value.get()).map_err(|_| {
-                    let what = format!("header {name:?} must be a string or an array of strings");
-                    self.fault(value, what, "put each value in double quotes")
-                })?
-            } else {
-                vec![value]
-            };
-            for value in values {
+            let mut one = |value, parsed| {
                 let text = self.text(&name, Some(value))?.ok_or_else(|| {
                     let what = format!("header {name:?} must be a string, not null");
                     self.fault(value, what, "leave it out, or write \"\"")
                 })?;
-                let bytes = HeaderValue::from_bytes(text.as_bytes()).map_err(|_| {
-                    let what = format!("header {name:?} has a character that cannot be sent");
-                    self.fault(value, what, "leave out line breaks and control characters")
-                })?;
-                headers.0.push((parsed.clone(), bytes));
+                if keeper.header(parsed, &text) {
+                    return Ok(());
+                }
+                let what = format!("header {name:?} has a character that cannot be sent");
+                Err(self.fault(value, what, "leave out line breaks and control characters"))
+            };
+            if !value.get().starts_with('[') {
+                one(value, parsed)?;
+                continue;
+            }
+            let values: Vec<&RawValue> = serde_json::from_str(value.get()).map_err(|_| {
+                let what = format!("header {name:?} must be a string or an array of strings");
+                self.fault(value, what, "put each value in double quotes")
+            })?;
+            for value in values {
+                one(value, parsed.clone())?;
             }
         }
-        Ok(headers)
+        Ok(())
     }
 
     fn units(&self, fields: &Fields<'a>) -> Result<SaidUnits, Fault> {
@@ -314,7 +344,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    fn body(&self, fields: &Fields<'a>, folder: &Path) -> Result<(Option<Bytes>, Content), Fault> {
+    fn body(&self, fields: &Fields<'a>, folder: &Path) -> Result<(Body<'a>, Content), Fault> {
         let ways = [fields.body, fields.body_base64, fields.body_file];
         let mut ways = ways.into_iter().filter_map(given);
         if let (Some(_), Some(second)) = (ways.next(), ways.next()) {
@@ -323,14 +353,14 @@ impl<'a> Context<'a> {
         }
         if let Some(value) = given(fields.body) {
             return match value.get().as_bytes()[0] {
-                b'{' | b'[' => {
-                    let bytes = Bytes::copy_from_slice(value.get().as_bytes());
-                    Ok((Some(bytes), Content::Json))
-                }
+                b'{' | b'[' => Ok((Body::InLine(value.get()), Content::Json)),
                 b'"' => {
-                    let text = self.text("body", fields.body)?;
-                    let bytes = text.map(|text| Bytes::from(text.into_owned()));
-                    Ok((bytes, Content::Other))
+                    let body = match self.text("body", fields.body)? {
+                        Some(Cow::Borrowed(text)) => Body::InLine(text),
+                        Some(Cow::Owned(text)) => Body::Apart(text.into()),
+                        None => Body::None,
+                    };
+                    Ok((body, Content::Other))
                 }
                 _ => {
                     let what = "\"body\" must be an object, an array or a string";
@@ -351,7 +381,7 @@ impl<'a> Context<'a> {
                     "use the standard alphabet with padding, RFC 4648 §4",
                 )
             })?;
-            return Ok((Some(bytes.into()), Content::Other));
+            return Ok((Body::Apart(bytes.into()), Content::Other));
         }
         if let (Some(text), Some(value)) =
             (self.text("body_file", fields.body_file)?, fields.body_file)
@@ -360,9 +390,9 @@ impl<'a> Context<'a> {
                 let mend = "the path is relative to the folder of the job file";
                 self.fault(value, what, mend)
             })?;
-            return Ok((Some(bytes), Content::Other));
+            return Ok((Body::Apart(bytes), Content::Other));
         }
-        Ok((None, Content::Other))
+        Ok((Body::None, Content::Other))
     }
 }
 

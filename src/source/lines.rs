@@ -12,7 +12,7 @@ use crate::job::JobHash;
 pub(super) const LONGEST: usize = 64 << 20;
 
 /// A line that was longer than this does not keep its memory.
-const KEPT: usize = 1 << 20;
+pub(super) const KEPT: usize = 1 << 20;
 
 /// What ends a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,6 +10,7 @@ mod draft;
 mod hash;
 mod ids;
 mod jsonl;
+mod kept;
 mod keys;
 mod lines;
 mod reader;
@@ -38,6 +39,7 @@ pub use count::count;
 use count::makes_result;
 use draft::Fault;
 use ids::Ids;
+use kept::Keeper;
 use lines::{Extent, LONGEST, Lines, RawLine};
 use rules::Rules;
 use unknown::Unknown;
@@ -70,6 +72,7 @@ pub fn open(spec: &Spec) -> Result<Source, Problem> {
         opened: 0,
         current: None,
         format: spec.format,
+        keeper: rules.keeper(),
         rules,
         ids: Ids::new(),
         unknown: Unknown::new(),
@@ -122,6 +125,7 @@ pub struct Source {
     opened: usize,
     current: Option<Current>,
     format: Option<Format>,
+    keeper: Keeper,
     rules: Rules,
     ids: Ids,
     unknown: Unknown,
@@ -213,33 +217,32 @@ impl Source {
             .format
             .expect("a line that makes a result has told it");
         let input = self.opened - 1;
-        let place = Place {
+        let place = || Place {
             file: Arc::clone(&self.names[input]),
             line: raw.number,
         };
         let mut unknown = |field: &str, column: u64| {
             if !self.rules.keys.has_field(field) {
-                let place = || format!("{place}:{column}");
+                let place = || format!("{}:{column}", place());
                 self.unknown.meet(field, &jsonl::FIELDS, place);
             }
         };
-        let (id, draft) = read(&raw, format, &current.folder, &mut unknown);
-        let job = draft
-            .and_then(|draft| self.rules.job(place.clone(), id.clone(), draft))
-            .and_then(|job| {
-                let here = ids::Line {
-                    input: input as u64,
-                    number: raw.number,
-                };
-                let first = job.id.as_ref().and_then(|id| self.ids.claim(id, here));
-                match first {
-                    Some(first) => Err(duplicate(&job, first, here, &self.names)),
-                    None => Ok(job),
-                }
-            });
-        Some(Ok(Some(
-            job.map_err(|fault| fault.of_line(place, id, raw.hash())),
-        )))
+        let keeper = &mut self.keeper;
+        let (mut id, draft) = read(&raw, format, &current.folder, keeper, &mut unknown);
+        let job = match draft.and_then(|draft| self.rules.job(place, &mut id, draft)) {
+            Ok(job) => job,
+            Err(fault) => return Some(Ok(Some(Err(fault.of_line(place(), id, raw.hash()))))),
+        };
+        let here = ids::Line {
+            input: input as u64,
+            number: raw.number,
+        };
+        let first = job.id.as_ref().and_then(|id| self.ids.claim(id, here));
+        let Some(first) = first else {
+            return Some(Ok(Some(Ok(job))));
+        };
+        let fault = duplicate(&job, first, here, &self.names);
+        Some(Ok(Some(Err(fault.of_line(job.place, job.id, raw.hash())))))
     }
 
     fn count(&mut self, line: Result<Job, BadLine>) -> Result<Result<Job, BadLine>, Problem> {
@@ -307,13 +310,14 @@ fn read<'a>(
     raw: &RawLine<'a>,
     format: Format,
     folder: &Path,
+    keeper: &mut Keeper,
     unknown: &mut dyn FnMut(&str, u64),
 ) -> jsonl::Read<'a> {
     if let Extent::Longer { length, .. } = raw.extent {
         return (None, Err(too_long(length)));
     }
     match (std::str::from_utf8(raw.bytes), format) {
-        (Ok(line), Format::Jsonl) => jsonl::read(line, raw.end, folder, unknown),
+        (Ok(line), Format::Jsonl) => jsonl::read(line, raw.end, folder, keeper, unknown),
         (Ok(line), Format::Urls) => (None, Ok(urls::read(line))),
         (Err(why), Format::Jsonl | Format::Urls) => {
             let at = why.valid_up_to() as u64 + 1;

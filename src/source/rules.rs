@@ -9,6 +9,7 @@ use http::{HeaderValue, Method};
 use url::{Position, Url};
 
 use super::draft::{Content, Draft, Fault, SaidUnits};
+use super::kept::Keeper;
 use super::keys::KeyTable;
 use super::spec::{Spec, Times, UnitsRule};
 use super::target::{self, Base, NoTarget};
@@ -57,11 +58,16 @@ impl Rules {
         })
     }
 
-    /// The job that a line makes.
+    /// What keeps the headers of lines, with room for those of the command line and a content type.
+    pub(super) fn keeper(&self) -> Keeper {
+        Keeper::new(self.headers.0.len() + 1)
+    }
+
+    /// The job that a line makes. It takes the id, unless it is a fault.
     pub(super) fn job(
         &mut self,
-        place: Place,
-        id: Option<Box<str>>,
+        place: impl FnOnce() -> Place,
+        id: &mut Option<Box<str>>,
         draft: Draft<'_>,
     ) -> Result<Job, Fault> {
         let (target, origin) = self
@@ -86,8 +92,8 @@ impl Rules {
             units: self.units_of(draft.units, body.as_ref()),
             keys: self.keys.of(&draft.fields, &target.url, &headers),
             headers,
-            place,
-            id,
+            place: place(),
+            id: id.take(),
             method,
             target,
             body,
@@ -100,9 +106,12 @@ impl Rules {
     }
 
     fn with_own(&self, mut own: Headers, content: Content) -> Headers {
-        let others = self.headers.0.iter().filter(|(name, _)| !own.has(name));
-        let others: Vec<_> = others.cloned().collect();
-        own.0.extend(others);
+        let said = own.0.len();
+        for header in &self.headers.0 {
+            if own.0[..said].iter().all(|(name, _)| *name != header.0) {
+                own.0.push(header.clone());
+            }
+        }
         if content == Content::Json && !own.has(&CONTENT_TYPE) {
             let json = HeaderValue::from_static("application/json");
             own.0.push((CONTENT_TYPE, json));
@@ -185,7 +194,8 @@ mod tests {
             file: "-".into(),
             line: 1,
         };
-        Rules::new(spec).unwrap().job(place, None, draft).unwrap()
+        let mut rules = Rules::new(spec).unwrap();
+        rules.job(|| place, &mut None, draft).unwrap()
     }
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> Headers {
