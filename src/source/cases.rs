@@ -655,6 +655,19 @@ fn the_first_line_of_a_stalled_pipe_is_handed_over_at_once() {
 }
 
 #[test]
+fn a_line_does_not_wait_for_what_is_no_job_behind_it() {
+    let (spec, _reader, mut writer) = pipe();
+    writer.write_all(b"http://h/a\n# more\n\n").unwrap();
+    let source = open(&spec).unwrap();
+    runtime().block_on(async {
+        let mut reader = Reader::spawn(source, None, Default::default).unwrap();
+        assert!(matches!(reader.next().await, Some(Line::Read(Ok(_), _))));
+        drop(writer);
+        assert!(matches!(reader.next().await, Some(Line::Ended(Ok(())))));
+    });
+}
+
+#[test]
 fn a_thousand_lines_are_handed_over_in_their_order() {
     let spec = text("http://h/\n".repeat(1000));
     runtime().block_on(async {

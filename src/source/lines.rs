@@ -92,6 +92,11 @@ impl Lines {
         self.number
     }
 
+    /// Whether the next line is here already, so that nobody has to wait for it.
+    pub(super) fn is_next_here(&self) -> bool {
+        self.next_in_buffer().is_some()
+    }
+
     /// The end of the next line in what is read ahead and not yet given out.
     fn next_in_buffer(&self) -> Option<usize> {
         memchr(b'\n', &self.reader.buffer()[self.given..]).filter(|at| *at <= self.longest)
@@ -207,6 +212,30 @@ mod tests {
                 (b"\xEF\xBB\xBFb".to_vec(), LineEnd::Input)
             ]
         );
+    }
+
+    #[test]
+    fn a_line_is_here_if_nothing_is_to_be_waited_for() {
+        let pieces = [&b"a\nb\nc"[..], b"d\n", b"e"];
+        let mut lines = Lines::new(Box::new(Pieces(pieces.into_iter())));
+        let mut seen = Vec::new();
+        while let Some(line) = lines.next().unwrap() {
+            let line = String::from_utf8_lossy(line.bytes).into_owned();
+            seen.push((line, lines.is_next_here()));
+        }
+        let wanted = [("a", true), ("b", false), ("cd", false), ("e", false)];
+        assert_eq!(seen, wanted.map(|(line, here)| (line.to_owned(), here)));
+    }
+
+    /// An input that comes in pieces.
+    struct Pieces<I>(I);
+
+    impl<I: Iterator<Item = &'static [u8]>> Read for Pieces<I> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let piece = self.0.next().unwrap_or_default();
+            buffer[..piece.len()].copy_from_slice(piece);
+            Ok(piece.len())
+        }
     }
 
     #[test]

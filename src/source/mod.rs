@@ -174,12 +174,7 @@ impl Iterator for Source {
                 None => self.current = None,
             }
         };
-        let item = item.and_then(|line| self.count(line));
-        if let Err(problem) = item {
-            self.left = Some(0);
-            return Some(Err(self.while_running(problem)));
-        }
-        Some(item)
+        Some(self.given(item))
     }
 }
 
@@ -196,6 +191,28 @@ impl Source {
     /// near, the field that was probably meant.
     pub fn notices(&mut self) -> Vec<String> {
         self.unknown.take()
+    }
+
+    /// The next item, if that is here and nobody has to wait for it.
+    fn next_here(&mut self) -> Option<Item> {
+        if let Some(item) = self.peeked.take() {
+            return Some(item);
+        }
+        while self.left != Some(0) && self.current.as_ref()?.lines.is_next_here() {
+            if let Some(item) = self.line()?.transpose() {
+                return Some(self.given(item));
+            }
+        }
+        None
+    }
+
+    /// Notes what is given out. A problem is the last.
+    fn given(&mut self, item: Item) -> Item {
+        let item = item.and_then(|line| self.count(line));
+        item.map_err(|problem| {
+            self.left = Some(0);
+            self.while_running(problem)
+        })
     }
 
     /// Whether the input goes on behind the lines that are wanted.

@@ -2,10 +2,10 @@
 
 use std::io;
 use std::sync::Arc;
-use std::thread;
+use std::time::Duration;
+use std::{thread, vec};
 
 use tokio::runtime::Handle;
-use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::resume::Found;
@@ -15,17 +15,23 @@ use crate::job::{BadLine, History, Job};
 use crate::outcome::Status;
 use crate::units::Tick;
 
-/// Lines read ahead of the loop.
-const AHEAD: usize = 256;
-
 /// Bytes of lines read ahead, roughly; one line may be longer, and then stands alone.
-const AHEAD_BYTES: u32 = 4 << 20;
+const AHEAD: u32 = 4 << 20;
+
+/// A line counts as so many bytes at least, so that no more than 256 are read ahead.
+const LEAST: u32 = AHEAD / 256;
+
+/// Bytes of lines that are handed over together: what that costs is shared by 16.
+const TOGETHER: u32 = 16 * LEAST;
+
+/// A line that took longer than this to be read, as one whose body is a file may, does not wait for the next one.
+const SLOW: Duration = Duration::from_micros(100);
 
 /// What the reader hands over.
 #[derive(Debug)]
 pub enum Line {
     /// A line, and the moment at which the input had it ready.
-    Read(Box<Result<Job, BadLine>>, Tick),
+    Read(Result<Arc<Job>, Box<BadLine>>, Tick),
     /// A line that has its result from an earlier run, and the moment at which the input had it ready.
     DoneBefore(Status, Tick),
     /// A warning for people.
@@ -36,13 +42,25 @@ pub enum Line {
 
 /// Lines as they come from a thread of their own, at most 256 and about 4 MiB ahead.
 pub struct Reader {
-    lines: mpsc::Receiver<Held>,
+    batches: mpsc::UnboundedReceiver<Batch>,
+    taken: Batch,
 }
 
-/// The room of a line is free again when the loop has taken it.
-struct Held {
-    line: Line,
-    _room: Option<OwnedSemaphorePermit>,
+/// Lines that are handed over together. Their room is free again when the loop has taken the last one.
+#[derive(Default)]
+struct Batch {
+    lines: vec::IntoIter<Line>,
+    room: Option<OwnedSemaphorePermit>,
+}
+
+impl Batch {
+    fn next(&mut self) -> Option<Line> {
+        let line = self.lines.next();
+        if self.lines.len() == 0 {
+            self.room = None;
+        }
+        line
+    }
 }
 
 impl Reader {
@@ -62,23 +80,34 @@ impl Reader {
         resume: Option<Resume>,
         clock: impl Fn() -> Tick + Send + 'static,
     ) -> Result<Self, Problem> {
-        let (sender, lines) = mpsc::channel(AHEAD);
+        let (sender, batches) = mpsc::unbounded_channel();
         let runtime = Handle::current();
         thread::Builder::new()
             .name("input".to_owned())
             .spawn(move || Feed::new(sender, runtime).all(source, resume, clock))
             .map_err(|why| no_thread(&why))?;
-        Ok(Self { lines })
+        Ok(Self {
+            batches,
+            taken: Batch::default(),
+        })
     }
 
     /// A line that is ready now; `None` if there is none, or none to come.
     pub fn try_next(&mut self) -> Option<Line> {
-        self.lines.try_recv().ok().map(|held| held.line)
+        let line = self.taken.next();
+        line.or_else(|| {
+            self.taken = self.batches.try_recv().ok()?;
+            self.taken.next()
+        })
     }
 
     /// The next line, when it is there; `None` after [`Line::Ended`]. Nothing is lost if the wait is dropped.
     pub async fn next(&mut self) -> Option<Line> {
-        self.lines.recv().await.map(|held| held.line)
+        if let Some(line) = self.taken.next() {
+            return Some(line);
+        }
+        self.taken = self.batches.recv().await?;
+        self.taken.next()
     }
 }
 
@@ -94,87 +123,161 @@ pub(super) fn no_thread(why: &io::Error) -> Problem {
 struct Gone;
 
 struct Feed {
-    sender: mpsc::Sender<Held>,
-    room: Arc<Semaphore>,
+    sender: mpsc::UnboundedSender<Batch>,
     runtime: Handle,
+    room: Arc<Semaphore>,
+    /// Room that is taken and not yet filled.
+    spare: Option<OwnedSemaphorePermit>,
+    lines: Vec<Line>,
+    /// Bytes of these lines.
+    bytes: u32,
 }
 
 impl Feed {
-    fn new(sender: mpsc::Sender<Held>, runtime: Handle) -> Self {
+    fn new(sender: mpsc::UnboundedSender<Batch>, runtime: Handle) -> Self {
         Self {
             sender,
-            room: Arc::new(Semaphore::new(AHEAD_BYTES as usize)),
             runtime,
+            room: Arc::new(Semaphore::new(AHEAD as usize)),
+            spare: None,
+            lines: Vec::new(),
+            bytes: 0,
         }
     }
 
     fn all(
-        &self,
+        mut self,
         mut source: Source,
         mut resume: Option<Resume>,
         clock: impl Fn() -> Tick,
     ) -> Result<(), Gone> {
         let mut seq = 0;
+        let mut before = clock();
         loop {
-            let line = source.next();
+            let line = match source.next_here() {
+                Some(line) => Some(line),
+                None => {
+                    self.hand()?;
+                    source.next()
+                }
+            };
             let ready_at = clock();
             for notice in source.notices() {
-                self.hand(Line::Notice(notice), None)?;
+                self.add(Line::Notice(notice))?;
             }
-            let mut line = match line {
+            let line = match line {
                 Some(Ok(line)) => line,
-                Some(Err(problem)) => return self.hand(Line::Ended(Err(problem)), None),
+                Some(Err(problem)) => return self.end(Err(problem)),
                 None => {
                     let left = resume.as_mut().and_then(|resume| resume.left(&source));
-                    left.map_or(Ok(()), |left| self.hand(Line::Notice(left), None))?;
-                    return self.hand(Line::Ended(Ok(())), None);
+                    left.map_or(Ok(()), |left| self.add(Line::Notice(left)))?;
+                    return self.end(Ok(()));
                 }
             };
             let found = resume
                 .as_mut()
                 .map_or(Ok(Found::New), |resume| resume.find(&line, seq));
             seq += 1;
-            match (found, &mut line) {
-                (Ok(Found::Done(status)), _) => {
-                    self.hand(Line::DoneBefore(status, ready_at), None)?;
-                    continue;
+            let line = match (found, line) {
+                (Ok(Found::Done(status)), _) => Line::DoneBefore(status, ready_at),
+                (Ok(Found::Again), Ok(mut job)) => {
+                    job.history = History::Failed;
+                    Line::Read(Ok(Arc::new(job)), ready_at)
                 }
-                (Ok(Found::Again), Ok(job)) => job.history = History::Failed,
-                (Ok(Found::New | Found::Again), _) => {}
-                (Err(problem), _) => {
-                    return self.hand(Line::Ended(Err(source.while_running(problem))), None);
+                (Ok(Found::New | Found::Again), line) => {
+                    Line::Read(line.map(Arc::new).map_err(Box::new), ready_at)
                 }
+                (Err(problem), _) => return self.end(Err(source.while_running(problem))),
+            };
+            self.add(line)?;
+            if ready_at.since(before) > SLOW {
+                self.hand()?;
             }
-            let room = self.room_for(&line);
-            self.hand(Line::Read(Box::new(line), ready_at), room)?;
+            before = ready_at;
         }
     }
 
-    fn room_for(&self, line: &Result<Job, BadLine>) -> Option<OwnedSemaphorePermit> {
-        let size = line.as_ref().map_or(512, Job::size);
-        let size = u32::try_from(size).map_or(AHEAD_BYTES, |size| size.min(AHEAD_BYTES));
-        let room = Arc::clone(&self.room);
-        room.try_acquire_many_owned(size)
-            .or_else(|_| {
-                let room = Arc::clone(&self.room);
-                self.runtime.block_on(room.acquire_many_owned(size))
-            })
-            .ok()
+    fn end(mut self, how: Result<(), Problem>) -> Result<(), Gone> {
+        self.add(Line::Ended(how))?;
+        self.hand()
     }
 
-    /// Waits, if it must, until half of the lines are taken: the loop then wakes this thread once for all of
-    /// them, and not for each.
-    fn hand(&self, line: Line, room: Option<OwnedSemaphorePermit>) -> Result<(), Gone> {
-        let held = Held { line, _room: room };
-        match self.sender.try_send(held) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Closed(_)) => Err(Gone),
-            Err(TrySendError::Full(held)) => {
-                let room = self.sender.reserve_many(AHEAD / 2);
-                let mut room = self.runtime.block_on(room).map_err(|_| Gone)?;
-                room.next().expect("half of all is at least one").send(held);
-                Ok(())
+    /// Hands a line over with those before it, unless there is room for others with them.
+    fn add(&mut self, line: Line) -> Result<(), Gone> {
+        let size = match &line {
+            Line::Read(Ok(job), _) => u32::try_from(job.size()).unwrap_or(AHEAD),
+            Line::Read(Err(_), _) | Line::DoneBefore(..) | Line::Notice(_) | Line::Ended(_) => 0,
+        };
+        let size = size.clamp(LEAST, AHEAD);
+        if self.bytes + size > TOGETHER {
+            self.hand()?;
+        }
+        self.lines.push(line);
+        self.bytes += size;
+        if self.bytes >= TOGETHER {
+            self.hand()?;
+        }
+        Ok(())
+    }
+
+    fn hand(&mut self) -> Result<(), Gone> {
+        if self.lines.is_empty() {
+            return Ok(());
+        }
+        let bytes = std::mem::take(&mut self.bytes);
+        let room = self.room_for(bytes);
+        let lines = std::mem::take(&mut self.lines).into_iter();
+        self.sender.send(Batch { lines, room }).map_err(|_| Gone)
+    }
+
+    /// Waits, if it must, until half of all room is free: the loop then wakes this thread once for many
+    /// lines, and not for each.
+    fn room_for(&mut self, bytes: u32) -> Option<OwnedSemaphorePermit> {
+        let spare = self
+            .spare
+            .as_ref()
+            .map_or(0, OwnedSemaphorePermit::num_permits);
+        let missing = (bytes as usize).saturating_sub(spare);
+        if missing > 0 {
+            let most = AHEAD as usize - spare;
+            let wanted = missing.max(AHEAD as usize / 2).min(most);
+            let wanted = u32::try_from(wanted).expect("there is not so much in all");
+            let room = Arc::clone(&self.room).acquire_many_owned(wanted);
+            let room = self.runtime.block_on(room).ok()?;
+            match &mut self.spare {
+                Some(spare) => spare.merge(room),
+                None => self.spare = Some(room),
             }
         }
+        self.spare.as_mut()?.split(bytes as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_hundred_and_fifty_six_lines_fill_the_room_and_give_it_back() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let (sender, mut batches) = mpsc::unbounded_channel();
+        let mut feed = Feed::new(sender, runtime.handle().clone());
+        for _ in 0..256 {
+            let line = Line::DoneBefore(Status::Ok, Tick::ZERO);
+            assert!(feed.add(line).is_ok());
+        }
+        let spare = feed.spare.take().unwrap().num_permits();
+        assert_eq!((feed.room.available_permits(), spare), (0, 0));
+        let mut taken = 0;
+        while let Ok(mut batch) = batches.try_recv() {
+            assert!(batch.lines.len() <= 16);
+            while batch.next().is_some() {
+                taken += 1;
+            }
+        }
+        let free = feed.room.available_permits();
+        assert_eq!((taken, free), (256, AHEAD as usize));
     }
 }
