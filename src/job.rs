@@ -1,5 +1,6 @@
 //! A request to make, as it was read. Floor 2: records.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
+use memchr::memchr3;
 use url::Url;
 
 use crate::letters::calm;
@@ -152,8 +154,13 @@ const SECRET_PARAMETERS: [&str; 21] = [
 
 impl Target {
     /// The text of the file with credentials (user info, keys in query and fragment) as `***`.
-    pub fn shown(&self) -> String {
-        without_credentials(&self.written)
+    pub fn shown(&self) -> Cow<'_, str> {
+        let text = &*self.written;
+        // User info ends in the first of these, query and fragment begin with the others.
+        match memchr3(b'@', b'?', b'#', text.as_bytes()) {
+            Some(_) => Cow::Owned(without_credentials(text)),
+            None => Cow::Borrowed(text),
+        }
     }
 }
 
@@ -310,6 +317,7 @@ mod tests {
             url,
         }
         .shown()
+        .into_owned()
     }
 
     #[test]
@@ -332,6 +340,7 @@ mod tests {
             "http:/***@h/?X-Amz-Signature=***#q"
         );
         assert_eq!(shown("http://h?a=1&&b#c?d"), "http://h?a=1&&b#c?d");
+        assert_eq!(shown("http://h:80/a/b;c=d"), "http://h:80/a/b;c=d");
     }
 
     #[test]
