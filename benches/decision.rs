@@ -77,8 +77,8 @@ fn engine(limits: &[&str], jobs: u64, keys: u64) -> Engine {
     let mut actions = Vec::new();
     engine.decide(Tick::ZERO, &mut actions);
     for nth in 0..jobs {
-        let line = Box::new(Ok(job(nth, keys)));
-        engine.tell(Tick::ZERO, Event::Read(line, Tick::ZERO), &mut actions);
+        let line = Event::read(Ok(job(nth, keys)), Tick::ZERO);
+        engine.tell(Tick::ZERO, line, &mut actions);
     }
     engine
 }
@@ -88,8 +88,8 @@ fn running(limits: &[&str], waiting: u64) -> Engine {
     let mut engine = engine(limits, 0, 1);
     live(&mut engine, jobs_of(MANY, 1), 0);
     for nth in 0..waiting {
-        let line = Box::new(Ok(job(nth, 1)));
-        engine.tell(NOW, Event::Read(line, NOW), &mut Vec::new());
+        let line = Event::read(Ok(job(nth, 1)), NOW);
+        engine.tell(NOW, line, &mut Vec::new());
     }
     engine
 }
@@ -210,11 +210,7 @@ fn live(engine: &mut Engine, jobs: Vec<Job>, from: u64) {
     let mut now = from;
     for job in jobs {
         now += STEP;
-        engine.tell(
-            Tick(now),
-            Event::Read(Box::new(Ok(job)), Tick(now)),
-            &mut actions,
-        );
+        engine.tell(Tick(now), Event::read(Ok(job), Tick(now)), &mut actions);
         engine.decide(Tick(now), &mut actions);
         for action in actions.drain(..) {
             if let Action::Send(ticket, ..) = action {

@@ -582,7 +582,7 @@ fn late_grants(
         for _ in 0..read.min(left) {
             engine.tell(
                 now,
-                Event::Read(Box::new(Ok(job(0, None, 1))), Tick::ZERO),
+                Event::read(Ok(job(0, None, 1)), Tick::ZERO),
                 &mut Vec::new(),
             );
         }
@@ -654,7 +654,7 @@ fn the_first_signal_finishes_what_is_in_flight_and_the_second_stops() {
     for line in 0..5 {
         engine.tell(
             Tick::ZERO,
-            Event::Read(Box::new(Ok(job(line, None, 1))), Tick::ZERO),
+            Event::read(Ok(job(line, None, 1)), Tick::ZERO),
             &mut actions,
         );
     }
@@ -709,7 +709,7 @@ fn one_sigterm_that_comes_twice_is_one_wish() {
     let mut actions = Vec::new();
     engine.tell(
         Tick::ZERO,
-        Event::Read(Box::new(Ok(job(0, None, 1))), Tick::ZERO),
+        Event::read(Ok(job(0, None, 1)), Tick::ZERO),
         &mut actions,
     );
     engine.decide(Tick::ZERO, &mut actions);
@@ -746,7 +746,7 @@ fn the_slot_stays_taken_until_the_result_is_in_the_file() {
     for line in 0..2 {
         engine.tell(
             Tick::ZERO,
-            Event::Read(Box::new(Ok(job(line, None, 1))), Tick::ZERO),
+            Event::read(Ok(job(line, None, 1)), Tick::ZERO),
             &mut actions,
         );
     }
@@ -783,7 +783,7 @@ fn a_slot_given_back_between_two_grants_costs_no_rate() {
     let mut engine = Engine::new(rules);
     let mut actions = Vec::new();
     for (at, line) in jobs(4) {
-        engine.tell(at, Event::Read(Box::new(line), at), &mut actions);
+        engine.tell(at, Event::read(line, at), &mut actions);
     }
     engine.decide(Tick::ZERO, &mut actions);
     let Some(&Action::Send(ticket, ..)) = actions.first() else {
@@ -816,11 +816,7 @@ fn a_window_shorter_than_the_slack_holds_for_jobs_that_are_not_yet_sent() {
     let mut actions = Vec::new();
     let now = Tick(5 * MILLI);
     for (_, line) in jobs(4) {
-        engine.tell(
-            Tick::ZERO,
-            Event::Read(Box::new(line), Tick::ZERO),
-            &mut actions,
-        );
+        engine.tell(Tick::ZERO, Event::read(line, Tick::ZERO), &mut actions);
     }
     let next = engine.decide(now, &mut actions);
     let sends = actions
@@ -843,7 +839,7 @@ fn opening_a_connection_is_a_wait_of_its_own_that_is_no_latency() {
         });
         sends.next_back().expect("it is granted now")
     };
-    let line = || Event::Read(Box::new(Ok(job(0, None, 1))), Tick::ZERO);
+    let line = || Event::read(Ok(job(0, None, 1)), Tick::ZERO);
     let mut told = Vec::new();
     engine.tell(at(0), line(), &mut told);
     let ticket = granted(&mut engine, at(0));

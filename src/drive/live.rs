@@ -256,10 +256,7 @@ impl Run {
             Some(Line::Read(line, ready_at)) => {
                 self.asked -= 1;
                 self.now = self.now.max(ready_at);
-                self.tell(match line {
-                    Ok(job) => Event::Job(job, ready_at),
-                    Err(bad) => Event::Read(Box::new(Err(*bad)), ready_at),
-                });
+                self.tell(Event::Read(line, ready_at));
             }
             Some(Line::DoneBefore(status, ready_at)) => {
                 self.asked -= 1;

@@ -1,7 +1,6 @@
 //! The simulated driver: a run in virtual time on a heap of events, exact to the nanosecond. Floor 5: drive.
 
 use std::iter::Peekable;
-use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -155,10 +154,7 @@ impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
         while self.asked > 0 && self.lines.peek().is_some_and(|&(at, _)| at <= self.now) {
             let (ready_at, line) = self.lines.next().expect("it was just seen");
             self.asked -= 1;
-            self.tell(match line {
-                Ok(job) => Event::Job(Arc::new(job), ready_at),
-                Err(bad) => Event::Read(Box::new(Err(bad)), ready_at),
-            });
+            self.tell(Event::read(line, ready_at));
         }
         if self.asked > 0 && !self.input_ended && self.lines.peek().is_none() {
             self.input_ended = true;

@@ -254,7 +254,7 @@ pub(super) mod tests {
 
     fn live_as(engine: &mut Engine, nth: u64, job: Job, now: Tick) {
         let mut actions = Vec::new();
-        let read = Event::Read(Box::new(Ok(job)), now);
+        let read = Event::read(Ok(job), now);
         engine.tell(now, read, &mut actions);
         engine.decide(now, &mut actions);
         let sent = actions.iter().find_map(|action| match action {

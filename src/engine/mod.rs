@@ -154,8 +154,7 @@ impl Engine {
             return;
         }
         match event {
-            Event::Read(line, ready_at) => self.read(line.map(Arc::new), ready_at, actions),
-            Event::Job(job, ready_at) => self.read(Ok(job), ready_at, actions),
+            Event::Read(line, ready_at) => self.read(line, ready_at, actions),
             Event::DoneBefore(status, ready_at) => {
                 self.arrived(ready_at);
                 self.metrics.done_before(status);
@@ -280,7 +279,12 @@ impl Engine {
 
     // Read.
 
-    fn read(&mut self, line: Result<Arc<Job>, BadLine>, ready_at: Tick, actions: &mut Vec<Action>) {
+    fn read(
+        &mut self,
+        line: Result<Arc<Job>, Box<BadLine>>,
+        ready_at: Tick,
+        actions: &mut Vec<Action>,
+    ) {
         let seq = self.arrived(ready_at);
         if self.is_draining() {
             return;
@@ -292,7 +296,7 @@ impl Engine {
             Ok(job) => job,
             Err(bad) => {
                 let error = (FailureKind::Invalid, bad.to_string());
-                self.refuse(seq, Err(bad), Status::Invalid, error, actions);
+                self.refuse(seq, Err(*bad), Status::Invalid, error, actions);
                 return;
             }
         };

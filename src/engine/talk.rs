@@ -23,9 +23,7 @@ impl Ticket {
 #[derive(Debug)]
 pub enum Event {
     /// A line, good or bad, and the moment at which the input had it ready.
-    Read(Box<Result<Job, BadLine>>, Tick),
-    /// A good line, handed over as it will be sent, and the moment at which the input had it ready.
-    Job(Arc<Job>, Tick),
+    Read(Result<Arc<Job>, Box<BadLine>>, Tick),
     /// A line that an earlier run has done, with its result, and the moment at which the input had it ready.
     DoneBefore(Status, Tick),
     /// There are no more lines; the problem, if reading broke.
@@ -47,6 +45,13 @@ pub enum Event {
     Cancel(u64),
     /// The user or the system wants the run to end, since this moment; the engine counts them.
     Signal(Signal, Tick),
+}
+
+impl Event {
+    /// A line as it was read, and the moment at which the input had it ready.
+    pub fn read(line: Result<Job, BadLine>, ready_at: Tick) -> Self {
+        Self::Read(line.map(Arc::new).map_err(Box::new), ready_at)
+    }
 }
 
 /// Signals that end a run: the first drains, the second stops.

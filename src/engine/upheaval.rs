@@ -417,7 +417,7 @@ impl World {
             self.grounded.insert(seq);
         }
         self.reading = Some(seq);
-        self.tell(Event::Read(Box::new(line), self.now));
+        self.tell(Event::read(line, self.now));
         self.reading = None;
     }
 

@@ -154,13 +154,11 @@ impl Feed {
         let mut seq = 0;
         let mut before = clock();
         loop {
-            let line = match source.next_here() {
-                Some(line) => Some(line),
-                None => {
-                    self.hand()?;
-                    source.next()
-                }
-            };
+            let mut line = source.next_here();
+            if line.is_none() {
+                self.hand()?;
+                line = source.next();
+            }
             let ready_at = clock();
             for notice in source.notices() {
                 self.add(Line::Notice(notice))?;

@@ -425,7 +425,7 @@ fn in_flight(rules: Rules, count: u64) -> (Engine, Vec<shaper::engine::Ticket>) 
     let mut engine = Engine::new(rules);
     let mut actions = Vec::new();
     for line in 0..count {
-        let read = Event::Read(Box::new(Ok(job(line, None, 1))), Tick::ZERO);
+        let read = Event::read(Ok(job(line, None, 1)), Tick::ZERO);
         engine.tell(Tick::ZERO, read, &mut actions);
     }
     engine.decide(Tick::ZERO, &mut actions);
@@ -521,7 +521,7 @@ fn a_drain_writes_no_line_that_was_never_sent_behind_a_gap() {
     engine.decide(Tick(MILLI), &mut actions);
     assert_eq!(engine.load(), (3, 0));
     for line in [Ok(job(4, Some(99), 1)), Err(bad(5))] {
-        let read = Event::Read(Box::new(line), Tick::ZERO);
+        let read = Event::read(line, Tick::ZERO);
         engine.tell(Tick(MILLI), read, &mut actions);
     }
     let written = |action: &Action| matches!(action, Action::Record(..));

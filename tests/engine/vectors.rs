@@ -236,7 +236,7 @@ impl Replay {
             self.tell(now, Event::Ended(ticket, now, Box::new(Ok(reply))));
         }
         for job in self.arrivals.remove(&at).unwrap_or_default() {
-            self.tell(now, Event::Read(Box::new(Ok(job)), now));
+            self.tell(now, Event::read(Ok(job), now));
         }
         let mut actions = Vec::new();
         let wake = self.engine.decide(now, &mut actions);

@@ -196,7 +196,6 @@ impl<'a> Trial<'a> {
                 Event::Signal(signal, at)
             }
             event @ (Event::Read(..)
-            | Event::Job(..)
             | Event::DoneBefore(..)
             | Event::InputEnded(_)
             | Event::Connected(..)
@@ -277,7 +276,7 @@ impl<'a> Trial<'a> {
                 at: Some(arrived.since(Tick::ZERO)),
                 ..self.work.job(number)
             });
-            self.tell(now, Event::Read(Box::new(Ok(job)), at));
+            self.tell(now, Event::read(Ok(job), at));
         }
     }
 
