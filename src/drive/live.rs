@@ -13,7 +13,7 @@ use crate::clock::{Alarm, Clock};
 use crate::endpoint::Ask;
 use crate::engine::{Action, End, Engine, Event, Rules, Signal};
 use crate::error::{Exit, Problem};
-use crate::metrics::Summary;
+use crate::metrics::{Owner, Summary};
 use crate::outcome::{Failure, FailureKind, Outcome, Status};
 use crate::progress::{Progress, Snapshot};
 use crate::signals::Heard;
@@ -95,6 +95,9 @@ struct Run {
     grace: Option<Duration>,
     failures: BTreeSet<FailureKind>,
 }
+
+/// While a write takes so long, nobody is heard and nothing is shown.
+const HUNG: Duration = Duration::from_millis(20);
 
 /// After a second signal the writer has so long for what was handed over.
 const LAST_LINES: Duration = Duration::from_millis(300);
@@ -192,14 +195,14 @@ impl Run {
             self.hear();
             self.read();
             // One write for all results of the turn.
-            self.live.sink.write();
+            self.write();
             self.hear();
             let wake = self.engine.decide(self.now, &mut self.actions);
             let reads = (self.actions.iter()).any(|action| matches!(action, Action::Read(_)));
             self.carry_out();
             self.tell_stopped();
             // What has waited too long is recorded here, and nothing else may wake this.
-            self.live.sink.write();
+            self.write();
             if !reads || self.end.is_some() {
                 self.show();
                 return wake;
@@ -211,6 +214,13 @@ impl Run {
                 return wake;
             }
         }
+    }
+
+    /// A disk may hold up what waits for slots for a while, as they are free when it has written; but no pace.
+    fn write(&mut self) {
+        let keeps_pace = matches!(self.engine.holds_back(), Owner::Limit(_));
+        let patience = if keeps_pace { SLACK } else { HUNG };
+        self.live.sink.write(patience);
     }
 
     /// Takes what has happened until now.
@@ -406,7 +416,7 @@ impl Run {
     }
 
     async fn close(mut self, end: End) -> (Summary, End) {
-        self.live.sink.write();
+        self.write();
         let (in_flight, _) = self.engine.load();
         if matches!(end, End::Signalled(_) | End::Stopped(_)) && in_flight > 0 {
             self.live

@@ -110,7 +110,7 @@ impl SinkSpec {
 ///
 /// A regular file is written to right here, once for all results of a turn: a slot that waits for a thread to write
 /// costs more than the write. What may wait for somebody else is written by a thread of its own, so that it holds up
-/// no sends: a pipe, a device, and a file whose disk has shown that it can be [`SLOW`].
+/// no sends: a pipe, a device, and a file whose disk has shown that it can be slow.
 #[derive(Debug)]
 pub struct Sink {
     form: Form,
@@ -133,9 +133,6 @@ enum Way {
     /// Nothing more can be written.
     Lost(Problem),
 }
-
-/// A write that takes so long shows that the next may, too.
-const SLOW: Duration = Duration::from_millis(20);
 
 /// A thread at work, and how it ended.
 type Thread = JoinHandle<Result<(), Problem>>;
@@ -196,7 +193,7 @@ impl Sink {
         match &mut self.way {
             Way::Here(here) => {
                 if here.record(ticket, &outcome, &self.form) >= ONE_WRITE {
-                    self.put();
+                    self.put(Duration::MAX);
                 }
             }
             Way::Beside(beside) => beside.record(ticket, outcome),
@@ -205,16 +202,17 @@ impl Sink {
         }
     }
 
-    /// Writes what was taken, or has it written. When nobody takes answers any more, nothing more is written.
-    pub fn write(&mut self) {
+    /// Writes what was taken, or has it written: once a write has taken longer than `patience`, a thread writes. When
+    /// nobody takes answers any more, nothing more is written.
+    pub fn write(&mut self, patience: Duration) {
         match &mut self.way {
-            Way::Here(here) if here.has_lines() => self.put(),
+            Way::Here(here) if here.has_lines() => self.put(patience),
             Way::Beside(beside) => beside.write(),
             Way::Here(_) | Way::Nowhere | Way::Lost(_) => {}
         }
     }
 
-    fn put(&mut self) {
+    fn put(&mut self, patience: Duration) {
         let Way::Here(here) = &mut self.way else {
             return;
         };
@@ -225,7 +223,7 @@ impl Sink {
         }
         let now = self.clock.now();
         here.wrote(now);
-        if now.since(before) >= SLOW {
+        if now.since(before) > patience {
             self.step_aside();
         }
     }
@@ -265,7 +263,7 @@ impl Sink {
     ///
     /// The first problem of writing, even if it was told before.
     pub fn finish(mut self) -> Result<(), Problem> {
-        self.write();
+        self.write(Duration::MAX);
         let synced = self.syncer.take().map_or(Ok(()), Syncer::finish);
         let written = match std::mem::replace(&mut self.way, Way::Nowhere) {
             Way::Here(here) => here.into_writer().close(),
@@ -281,7 +279,7 @@ impl Sink {
 impl Drop for Sink {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.write();
+            self.write(Duration::MAX);
         }
     }
 }
@@ -441,7 +439,7 @@ mod tests {
         mut sink: Sink,
         mut events: UnboundedReceiver<Event>,
     ) -> (Vec<Event>, Result<(), Problem>) {
-        sink.write();
+        sink.write(Duration::MAX);
         let mut told = Vec::new();
         sink.hear(&mut told);
         let end = sink.finish();
@@ -483,11 +481,11 @@ mod tests {
             let mut sink = Sink::open(&spec, None, Clock::start(), tell).unwrap();
             way(&mut sink);
             record(&mut sink, 0..2);
-            sink.write();
+            sink.write(Duration::MAX);
             assert!(matches!(next(&mut sink, &mut events), Event::Recorded(_)));
             assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
             record(&mut sink, 2..3);
-            sink.write();
+            sink.write(Duration::MAX);
             record(&mut sink, 3..5_000);
             let (told, end) = finished(sink, events);
             end.unwrap();
@@ -512,7 +510,7 @@ mod tests {
         let mut sink = Sink::open(&spec, None, Clock::start(), tell).unwrap();
         aside(&mut sink);
         record(&mut sink, 0..1);
-        sink.write();
+        sink.write(Duration::MAX);
         assert!(matches!(events.blocking_recv(), Some(Event::Recorded(_))));
         events.close();
         record(&mut sink, 1..5_000);
@@ -628,7 +626,7 @@ mod tests {
             );
             // A file with results is refused for these before anybody looks for a lock.
             record(&mut first, 0..1);
-            first.write();
+            first.write(Duration::MAX);
         }
         first.finish().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
@@ -676,7 +674,7 @@ mod tests {
         )
         .unwrap();
         record(&mut sink, 0..3);
-        sink.write();
+        sink.write(Duration::MAX);
         record(&mut sink, 3..4);
         let (told, end) = finished(sink, events);
         let problem = end.unwrap_err();
