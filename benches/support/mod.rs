@@ -1,7 +1,9 @@
-//! What several benches share: a server in a process of its own, and what the system says of a process.
+//! What several benches share: the life of a job without its request, a server in a process of its own, and what the
+//! system says of a process.
 
 // Each bench uses its own part of it.
 #![allow(dead_code)]
 
+pub(crate) mod life;
 pub(crate) mod process;
 pub(crate) mod server;
