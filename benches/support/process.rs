@@ -1,7 +1,9 @@
 //! What the system says of a process that runs or has just ended (Linux: proc(5)).
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::process::Child;
+use std::time::Duration;
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
@@ -15,6 +17,21 @@ pub(crate) fn ticks(id: u32) -> Option<u64> {
     let (_, fields) = stat.rsplit_once(')')?;
     let times = fields.split_whitespace().skip(11).take(2);
     Some(times.filter_map(|ticks| ticks.parse::<u64>().ok()).sum())
+}
+
+/// Name and CPU time of each thread that a process has now, by its number.
+pub(crate) fn threads(id: u32) -> BTreeMap<u32, (String, Duration)> {
+    let threads = fs::read_dir(format!("/proc/{id}/task"));
+    let threads = threads.into_iter().flatten().filter_map(|thread| {
+        let thread = thread.ok()?;
+        let name = fs::read_to_string(thread.path().join("comm")).ok()?;
+        let times = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        let time = times.split(' ').next()?.parse().ok()?;
+        let number = thread.file_name().to_str()?.parse().ok()?;
+        let name = name.trim_end().to_owned();
+        Some((number, (name, Duration::from_nanos(time))))
+    });
+    threads.collect()
 }
 
 /// What is resident now, in kB of 1000 bytes; `None` once the process has let go of its memory.

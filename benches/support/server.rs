@@ -74,6 +74,11 @@ impl Server {
         }
     }
 
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// From now on at most so many are accepted in any second, or as many as come; forgets what has arrived.
     pub(crate) fn accept(&mut self, most: Option<u64>) {
         self.ask(&format!("accept {}", most.unwrap_or(0)));
