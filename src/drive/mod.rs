@@ -5,6 +5,7 @@ mod cores;
 pub mod disciplines;
 pub mod forecast;
 pub mod live;
+pub mod many_cores;
 pub mod modelled;
 pub mod simulated;
 pub mod what_if;
