@@ -356,12 +356,7 @@ fn counted(spec: source::Spec) -> Arc<OnceLock<u64>> {
     let total = Arc::new(OnceLock::new());
     let told = Arc::clone(&total);
     let thread = thread::Builder::new().name("count".to_owned());
-    drop(thread.spawn(move || {
-        // It is for people to see: on a machine that is busy no send waits for it. Elsewhere this is the whole process's.
-        #[cfg(target_os = "linux")]
-        let _ = rustix::process::nice(19);
-        source::count(&spec).map(|count| told.set(count))
-    }));
+    drop(thread.spawn(move || source::count(&spec).map(|count| told.set(count))));
     total
 }
 
