@@ -408,7 +408,7 @@ impl Bench {
             "\n{rate} requests a second for {SECONDS} s, {connections} connections, as they arrive\n"
         );
         println!(
-            "| program | reached | variation of gaps | late p99 us | most in 1 s | CPU s per 10 000 |"
+            "| program | reached | variation of gaps | late p99 us | most in 1 s, % | CPU s per 10 000 |"
         );
         println!("|---|---|---|---|---|---|");
         for (name, seen) in &all {
