@@ -1,61 +1,44 @@
 //! Writes on a thread of its own, all that is queued at once. Floor 4: doors.
 
 use std::mem;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::worker::{Waiting, Worker};
 use super::writer::{Lines, ONE_WRITE, SIGN_OF_LIFE, Writer};
-use super::{Form, Thread, broken, no_thread};
+use super::{Form, broken};
 use crate::engine::{Event, Ticket};
 use crate::error::Problem;
 use crate::outcome::Outcome;
 
 /// Outcomes that may be written at once.
-type Batch = Vec<(Ticket, Box<Outcome>)>;
+pub(super) type Batch = Vec<(Ticket, Box<Outcome>)>;
 
 /// The thread, and what is still to be handed to it.
 #[derive(Debug)]
 pub(super) struct Beside {
     batch: Batch,
-    to: mpsc::Sender<Batch>,
-    thread: Thread,
-}
-
-/// A thread that waits for its writer, and ends without one.
-pub(super) struct Waiting {
-    give: mpsc::Sender<Writer>,
-    beside: Beside,
-}
-
-impl Waiting {
-    pub(super) fn with(self, writer: Writer) -> Beside {
-        // A thread that waits for it takes it.
-        let _ = self.give.send(writer);
-        self.beside
-    }
+    worker: Worker<Batch>,
 }
 
 impl Beside {
-    pub(super) fn waiting(form: &Form, tell: &UnboundedSender<Event>) -> Result<Waiting, Problem> {
-        let (give, given) = mpsc::channel::<Writer>();
-        let (to, batches) = mpsc::channel();
+    pub(super) fn waiting(
+        form: &Form,
+        tell: &UnboundedSender<Event>,
+    ) -> Result<Waiting<Writer, Batch>, Problem> {
         let (form, tell) = (form.clone(), tell.clone());
-        let work = move || match given.recv() {
-            Ok(writer) => run(writer, &form, &batches, &tell),
-            Err(mpsc::RecvError) => Ok(()),
-        };
-        let thread = thread::Builder::new().name("results".to_owned());
-        let thread = thread
-            .spawn(work)
-            .map_err(|why| no_thread("write results", &why))?;
-        let beside = Self {
+        Waiting::spawn("results", "write results", move |writer, batches| {
+            run(writer, &form, &batches, &tell)
+        })
+    }
+
+    pub(super) fn new(worker: Worker<Batch>) -> Self {
+        Self {
             batch: Batch::new(),
-            to,
-            thread,
-        };
-        Ok(Waiting { give, beside })
+            worker,
+        }
     }
 
     pub(super) fn record(&mut self, ticket: Ticket, outcome: Box<Outcome>) {
@@ -65,15 +48,12 @@ impl Beside {
     /// Hands over what was taken.
     pub(super) fn write(&mut self) {
         if !self.batch.is_empty() {
-            // A thread that is gone has told so.
-            let _ = self.to.send(mem::take(&mut self.batch));
+            self.worker.tell(mem::take(&mut self.batch));
         }
     }
 
-    /// The thread ends when nobody tells it anything any more.
     pub(super) fn finish(self) -> Result<(), Problem> {
-        drop(self.to);
-        self.thread.join().unwrap_or_else(|_| Err(broken()))
+        self.worker.finish()
     }
 }
 

@@ -6,13 +6,14 @@ mod here;
 mod line;
 mod lock;
 mod syncer;
+mod worker;
 mod writer;
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
@@ -27,7 +28,7 @@ use beside::Beside;
 use here::Here;
 pub use line::{Form, Inputs, Keep, Tell};
 pub use lock::{holder, lock};
-use syncer::Syncer;
+use worker::Worker;
 pub use writer::SIGN_OF_LIFE;
 use writer::{ONE_WRITE, Writer};
 
@@ -121,7 +122,7 @@ pub struct Sink {
     told: Vec<Event>,
     way: Way,
     /// None: nothing is brought to the disk before the end.
-    syncer: Option<Syncer>,
+    syncer: Option<Worker<()>>,
 }
 
 #[derive(Debug)]
@@ -133,9 +134,6 @@ enum Way {
     /// Nothing more can be written.
     Lost(Problem),
 }
-
-/// A thread at work, and how it ended.
-type Thread = JoinHandle<Result<(), Problem>>;
 
 impl Sink {
     /// Makes or empties the file, after the checks of [`SinkSpec::check`]; or goes on with `held`, which is
@@ -149,7 +147,7 @@ impl Sink {
         tell: UnboundedSender<Event>,
     ) -> Result<Self, Problem> {
         let syncer = match spec.fsync {
-            Fsync::Each(each) => Some(Syncer::waiting(each, tell.clone())?),
+            Fsync::Each(each) => Some(syncer::waiting(each, tell.clone())?),
             Fsync::Never | Fsync::End => None,
         };
         // Only now is a file made or emptied.
@@ -173,7 +171,7 @@ impl Sink {
             }
             Some(out) => {
                 let beside = Beside::waiting(&spec.form, &tell)?;
-                (Way::Beside(beside.with(out)), None)
+                (Way::Beside(Beside::new(beside.with(out))), None)
             }
             None => (Way::Nowhere, None),
         };
@@ -239,7 +237,7 @@ impl Sink {
             return;
         };
         self.way = match std::mem::replace(&mut self.way, Way::Nowhere) {
-            Way::Here(here) => Way::Beside(beside.with(here.into_writer())),
+            Way::Here(here) => Way::Beside(Beside::new(beside.with(here.into_writer()))),
             other => other,
         };
     }
@@ -264,7 +262,7 @@ impl Sink {
     /// The first problem of writing, even if it was told before.
     pub fn finish(mut self) -> Result<(), Problem> {
         self.write(Duration::MAX);
-        let synced = self.syncer.take().map_or(Ok(()), Syncer::finish);
+        let synced = self.syncer.take().map_or(Ok(()), Worker::finish);
         let written = match std::mem::replace(&mut self.way, Way::Nowhere) {
             Way::Here(here) => here.into_writer().close(),
             Way::Beside(beside) => beside.finish(),
@@ -282,11 +280,6 @@ impl Drop for Sink {
             self.write(Duration::MAX);
         }
     }
-}
-
-fn no_thread(to: &str, why: &io::Error) -> Problem {
-    let what = format!("no thread to {to}: {why}");
-    Problem::usage(what, "allow this user more processes (ulimit -u)")
 }
 
 /// The problem of a thread that panicked: a mistake in this program.
