@@ -246,9 +246,9 @@ impl Client {
         self.carried.clone()
     }
 
-    /// Sends a job. Tells, see [`Client::hear`], [`Event::Sent`] when the first bytes are written (by the library: when the request is
-    /// handed over), [`Event::Answered`] if a head comes before the last byte, and exactly one [`Event::Ended`]; all that
-    /// cannot be told at once, while [`Client::go_on`] is waited for.
+    /// Sends a job. Tells, see [`Client::hear`], [`Event::Sent`] when the first bytes are written (by the library: when
+    /// the request is handed over), [`Event::Answered`] if a head comes before the last byte, and exactly one
+    /// [`Event::Ended`]; all that cannot be told at once, while [`Client::go_on`] is waited for.
     ///
     /// To be called within a tokio runtime.
     pub fn start(&mut self, ticket: Ticket, job: &Job, grant: Grant, clock: Clock) {

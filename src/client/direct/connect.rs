@@ -32,20 +32,11 @@ pub(super) async fn connect(attempt: &Attempt, server: &Server) -> Result<Connec
         Some(span) => begun.after(span).min(give_up_at),
         None => give_up_at,
     };
-    tokio::select! {
-        biased;
-        stream = open(server, clock) => {
-            let stream = stream.inspect_err(|_| server.fails())?;
-            Ok(Connection::new(stream, Deadline::new(clock, give_up_at)))
-        }
-        () = clock.sleep_until(until) => {
-            server.fails();
-            Err(if until < give_up_at {
-                slow_connect(&server.name)
-            } else {
-                attempt.late(begun, Phase::Connect)
-            })
-        }
+    match open_by(server, until, clock).await {
+        Ok(stream) => Ok(Connection::new(stream, Deadline::new(clock, give_up_at))),
+        Err(Some(why)) => Err(why),
+        Err(None) if until < give_up_at => Err(slow_connect(&server.name)),
+        Err(None) => Err(attempt.late(begun, Phase::Connect)),
     }
 }
 
@@ -55,12 +46,18 @@ pub(super) async fn connect_until(
     until: Tick,
     clock: Clock,
 ) -> Option<Connection> {
-    let stream = tokio::select! {
-        biased;
-        stream = open(server, clock) => stream.ok()?,
-        () = clock.sleep_until(until) => return None,
-    };
+    let stream = open_by(server, until, clock).await.ok()?;
     Some(Connection::new(stream, Deadline::new(clock, until)))
+}
+
+/// Why not; `None`: it was too late. The next one is then opened for a try.
+async fn open_by(server: &Server, until: Tick, clock: Clock) -> Result<Stream, Option<Failure>> {
+    let opened = tokio::select! {
+        biased;
+        stream = open(server, clock) => stream.map_err(Some),
+        () = clock.sleep_until(until) => Err(None),
+    };
+    opened.inspect_err(|_| server.fails())
 }
 
 async fn open(server: &Server, clock: Clock) -> Result<Stream, Failure> {
