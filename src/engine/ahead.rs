@@ -1,13 +1,11 @@
 //! Connections that are open before the grant. Floor 3: rules.
 //!
-//! A try that has to connect goes out later than it was granted, by a time that nobody knows before: a rate is kept as well
-//! as connecting takes equally long. As late as possible, for what waits is closed by servers.
+//! A try that has to connect goes out later than it was granted, by a time that nobody knows before: a rate is kept as
+//! well as connecting takes equally long. As late as possible, for what waits is closed by servers.
 
+use super::lookahead::UNLIMITED;
 use super::{Action, Engine, HAS_WORK, Ticket};
 use crate::units::{Cost, Tick};
-
-/// Stands for the slots of a run without a limit on them.
-const NO_LIMIT: u64 = 1_000;
 
 impl Engine {
     /// Prepares the head that may go next, when that is soon; before, returns when it will be.
@@ -33,7 +31,7 @@ impl Engine {
     }
 
     fn free_slots(&self) -> usize {
-        let slots = self.rules.slots.map_or(NO_LIMIT, Cost::get);
+        let slots = self.rules.slots.map_or(UNLIMITED, Cost::get);
         let slots = usize::try_from(slots).unwrap_or(usize::MAX);
         slots.saturating_sub(self.flying + self.recording)
     }

@@ -22,7 +22,7 @@ impl Default for LookAhead {
 }
 
 /// What stands in for the slots where there is no limit.
-const UNLIMITED: u64 = 1000;
+pub(super) const UNLIMITED: u64 = 1000;
 
 /// What is held now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
