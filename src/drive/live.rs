@@ -25,8 +25,8 @@ use crate::units::{Tick, show_span};
 /// up for one or two milliseconds now and then (`cargo bench --bench pacing` prints it).
 pub const SLACK: Duration = Duration::from_millis(2);
 
-/// So long before a job may go its connection is opened: long enough for name, TCP and TLS around the world, and shorter than
-/// servers commonly keep what waits.
+/// So long before a job may go its connection is opened: long enough for name, TCP and TLS around the world, and shorter
+/// than servers commonly keep what waits.
 pub const LEAD: Duration = Duration::from_secs(1);
 
 /// The doors of a run.

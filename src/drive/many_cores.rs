@@ -3,8 +3,8 @@
 //! # In short
 //!
 //! A run is one thread, helped by others. It fills one core and a quarter of a second one; of 32 cores the other thirty
-//! stay idle. Most runs never come there: they wait for their API. At `--qps 10000` the thread was busy for 25 % of its
-//! time, at `--qps 1000` for 5 %. Only where `top -H` shows `run` near 100 % do more cores help, and then as more
+//! stay idle. Most runs never come there: they wait for their API. At `--qps 10000` the whole program was busy for a
+//! quarter of its time, at `--qps 1000` for a twentieth (`benches/peers.sh`). Only where `top -H` shows `run` near 100 % do more cores help, and then as more
 //! processes, each with a part of the jobs and a share of the limits, and one report of all their results.
 //!
 //! # What each thread does
@@ -13,17 +13,15 @@
 //! |---|---|---|
 //! | `run` | the engine, sockets, HTTP, TLS, result lines and their write to a file | 100 |
 //! | `input` | reads, parses and checks lines, at most 256 ahead | 22 |
-//! | `results` | result lines and their write, only where they do not go to a file | 25, and `run` has 95 |
+//! | `results` | result lines and their write, only where they do not go to a file | not measured |
 //! | `fsync` | waits for the disk, only with `--fsync DUR` | 1 (each 100 ms) |
 //! | `shaper`, `count`, `signals`, `metrics` | wait, or count lines for the progress | 1 |
 //!
 //! For a request of 550 bytes with a short answer, over 50 kept connections of loopback and under one limit, with all
-//! that the kernel does for it. Over kept connections of `https`, `run` takes 1.6 times as long: TLS has no thread of
-//! its own.
+//! that the kernel does for it. TLS has no thread of its own: over `https` it is work of `run`.
 //!
-//! `run` saturates first; `input` could feed four of it. So one process uses at most 1.25 cores, or 1.15 over `https`,
-//! and with the second makes at most 1.2 times the requests of one core. Results through a pipe take a third thread and
-//! gain nothing.
+//! `run` saturates first; `input` could feed four of it. So one process uses at most 1.25 cores, and with the second makes
+//! at most 1.2 times the requests of one core.
 //!
 //! It is one thread on purpose: one owner holds all state of the engine, so there is no lock, first come is first
 //! served, and a job takes all of its limits at one instant or none.
