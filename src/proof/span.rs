@@ -5,12 +5,15 @@ use std::collections::VecDeque;
 use super::{Mark, Most};
 use crate::units::Tick;
 
-/// What lies in the window that ends now. Memory: one entry for each event of one length.
+/// What lies in the window that ends now. Memory: for each event of one length 8 bytes, for one that is not plain 32.
 #[derive(Debug)]
 pub(super) struct Span {
     /// Nanoseconds.
     length: u64,
-    /// In the order in which they leave.
+    /// When plain events leave, in order: each weighs one, has source zero and leaves one length after its moment. Of
+    /// a limit on requests all are so while a run goes.
+    plain: VecDeque<u64>,
+    /// The others, in the order in which they leave.
     inside: VecDeque<Inside>,
     sum: u128,
 }
@@ -27,6 +30,7 @@ impl Span {
     pub(super) fn new(length: u64) -> Self {
         Self {
             length,
+            plain: VecDeque::new(),
             inside: VecDeque::new(),
             sum: 0,
         }
@@ -57,7 +61,12 @@ impl Span {
 
     fn take(&mut self, mark: Mark, left: u64, weight: u64) {
         self.forget(mark.at.0);
+        self.sum += u128::from(weight);
         let until = left.max(mark.at.0).saturating_add(self.length);
+        if weight == 1 && mark == self.plain(until) {
+            self.plain.push_back(until);
+            return;
+        }
         let entry = Inside {
             until,
             weight,
@@ -69,14 +78,24 @@ impl Span {
             let place = self.inside.partition_point(|other| other.until <= until);
             self.inside.insert(place, entry);
         }
-        self.sum += u128::from(weight);
+    }
+
+    /// The mark of a plain event that leaves then.
+    fn plain(&self, until: u64) -> Mark {
+        Mark {
+            at: Tick(until.saturating_sub(self.length)),
+            source: 0,
+        }
     }
 
     fn all(&self, last: Mark) -> Most {
+        let plain = self.plain.front().map(|&until| (until, self.plain(until)));
+        let other = self.inside.front().map(|first| (first.until, first.mark));
+        let first = plain.into_iter().chain(other).min_by_key(|first| first.0);
         Most {
             sum: self.sum,
-            sends: self.inside.len() as u64,
-            first: self.inside.front().map_or(last, |first| first.mark),
+            sends: (self.plain.len() + self.inside.len()) as u64,
+            first: first.map_or(last, |(_, mark)| mark),
             last,
             key: None,
         }
@@ -84,10 +103,15 @@ impl Span {
 
     /// Whether nothing lies in the window that ends at `at`.
     pub(super) fn is_idle(&self, at: u64) -> bool {
-        self.inside.back().is_none_or(|last| last.until <= at)
+        let plain = self.plain.back().is_none_or(|last| *last <= at);
+        plain && self.inside.back().is_none_or(|last| last.until <= at)
     }
 
     fn forget(&mut self, at: u64) {
+        while self.plain.front().is_some_and(|until| *until <= at) {
+            self.sum -= 1;
+            self.plain.pop_front();
+        }
         while let Some(first) = self.inside.front().filter(|first| first.until <= at) {
             self.sum -= u128::from(first.weight);
             self.inside.pop_front();
