@@ -212,16 +212,22 @@ impl Stops {
             let Some((is_one, of)) = rule.what.of(seen, self.jobs, self.tries, self.answers) else {
                 continue;
             };
-            *count = match (is_one, rule.counts) {
-                (true, _) => *count + 1,
-                (false, Counts::All) => *count,
-                (false, Counts::InARow) => 0,
-            };
+            let is_share = matches!(rule.bound, Bound::Share { .. });
+            match (is_one, rule.counts) {
+                (true, _) => *count += 1,
+                (false, Counts::All) if is_share => {}
+                // A count is only passed when it grows.
+                (false, Counts::All) => continue,
+                (false, Counts::InARow) => {
+                    *count = 0;
+                    continue;
+                }
+            }
             let figure = Figure::Count {
                 count: *count,
                 of: Some(of),
             };
-            let too_early = matches!(rule.bound, Bound::Share { .. }) && of < LEAST;
+            let too_early = is_share && of < LEAST;
             let too_late = rule.until == Until::FirstOk && self.ok > 0;
             if !too_early && !too_late && rule.bound.holds(rule.op, figure) {
                 self.stopped.get_or_insert_with(|| Stopped {
