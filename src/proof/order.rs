@@ -94,19 +94,27 @@ impl Proof {
         self.release(known);
     }
 
-    /// An event waits for those before it; where nobody waits and all before it are known, it is told at once.
+    /// An event waits for those before it; where all before it are known, it is told at once.
     fn sort(&mut self, event: Event, known: Tick) {
-        if let Some(prover) = &mut self.prover
-            && self.ended.is_empty()
-            && self.granted.is_empty()
-            && event.sent <= known
-        {
-            prover.granted(&event);
-            prover.sent(&event);
+        let Some(prover) = &mut self.prover else {
             return;
+        };
+        let first_granted = first(&self.ended);
+        let in_turn = event.granted <= known.min(first_granted);
+        if in_turn {
+            prover.granted(&event);
+            let none_before = self.ended.is_empty() || first_granted > known;
+            if none_before && event.sent <= known.min(first(&self.granted)) {
+                prover.sent(&event);
+                return;
+            }
         }
         let place = self.free.pop().unwrap_or(self.events.len());
-        self.ended.push(Reverse((event.granted, place)));
+        if in_turn {
+            self.granted.push(Reverse((event.sent, place)));
+        } else {
+            self.ended.push(Reverse((event.granted, place)));
+        }
         if place == self.events.len() {
             self.events.push(Some(event));
         } else {
@@ -139,6 +147,13 @@ impl Proof {
             }
         }
     }
+}
+
+/// The moment of the first that waits; the end of time if none does.
+fn first(waiting: &BinaryHeap<Reverse<(Tick, usize)>>) -> Tick {
+    waiting
+        .peek()
+        .map_or(Tick(u64::MAX), |Reverse((at, _))| *at)
 }
 
 /// The place of the first that waits, if it is not after `known`.
