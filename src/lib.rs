@@ -10,6 +10,7 @@ pub mod letters;
 pub mod units;
 
 // Floor 2, records: what is read and what became of it.
+pub mod fields;
 pub mod job;
 pub mod outcome;
 

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
+use crate::fields::Fields;
 use crate::job::{BadLine, Job};
 use crate::units::Tick;
 
@@ -23,7 +24,7 @@ pub struct Head {
     /// The status of the answer.
     pub status: StatusCode,
     /// All headers as they came.
-    pub headers: HeaderMap,
+    pub headers: Fields,
 }
 
 /// A whole answer, to its last byte.

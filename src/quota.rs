@@ -2,9 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
-use http::HeaderMap;
-use http::header::{AsHeaderName, DATE, RETRY_AFTER};
+use http::HeaderName;
+use http::header::{DATE, RETRY_AFTER};
 
+use crate::fields::{Fields, text};
 use crate::outcome::Head;
 use crate::units::nanos;
 
@@ -15,20 +16,20 @@ use crate::units::nanos;
 /// else from [`Head::wall`]. `None` if nothing is asked, or only what is malformed, zero or past. At most 584 years.
 pub fn retry_after(head: &Head) -> Option<Duration> {
     // Nearly all answers ask for nothing: no date is read for those.
-    head.headers.get(RETRY_AFTER)?;
-    let now = texts(&head.headers, DATE)
+    head.headers.get(&RETRY_AFTER)?;
+    let now = texts(&head.headers, &DATE)
         .find_map(|text| httpdate::parse_http_date(text).ok())
         .unwrap_or(head.wall);
-    texts(&head.headers, RETRY_AFTER)
+    texts(&head.headers, &RETRY_AFTER)
         .filter_map(|text| seconds(text).or_else(|| until(text, now)))
         .filter(|span| !span.is_zero())
         .max()
 }
 
 /// The values of a header that are text, without the white space around them.
-fn texts(headers: &HeaderMap, name: impl AsHeaderName) -> impl Iterator<Item = &str> {
-    let values = headers.get_all(name).into_iter();
-    values.filter_map(|value| Some(value.to_str().ok()?.trim_matches([' ', '\t'])))
+fn texts<'a>(fields: &'a Fields, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    let values = fields.get_all(name);
+    values.filter_map(|value| Some(text(value)?.trim_matches([' ', '\t'])))
 }
 
 /// `2` or `0.5`: no sign, no exponent, no unit. Too large a number is the longest span there is.
@@ -64,7 +65,7 @@ fn until(text: &str, now: SystemTime) -> Option<Duration> {
 mod tests {
     use std::time::UNIX_EPOCH;
 
-    use http::{HeaderName, HeaderValue, StatusCode};
+    use http::{HeaderName, StatusCode};
     use proptest::prelude::*;
 
     use super::*;
@@ -75,18 +76,11 @@ mod tests {
     const LONGEST: Duration = Duration::from_nanos(u64::MAX);
 
     fn asked(headers: &[(HeaderName, &[u8])]) -> Option<Duration> {
-        let pairs = headers.iter().map(|(name, value)| {
-            let value = HeaderValue::from_bytes(value).unwrap();
-            (name.clone(), value)
-        });
         retry_after(&Head {
             at: Tick::ZERO,
             wall: UNIX_EPOCH + WALL,
             status: StatusCode::TOO_MANY_REQUESTS,
-            headers: pairs.fold(HeaderMap::new(), |mut all, (name, value)| {
-                all.append(name, value);
-                all
-            }),
+            headers: Fields::of(headers.iter().cloned()),
         })
     }
 

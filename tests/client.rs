@@ -221,7 +221,12 @@ async fn an_answer_is_told_from_send_to_last_byte() {
         let head = told.head.clone().unwrap();
         assert!(told.sent.unwrap() <= head.at);
         assert_eq!(head.status, 200);
-        assert_eq!(head.headers.get_all("x-a").iter().count(), 2);
+        assert_eq!(
+            head.headers
+                .get_all(&HeaderName::from_static("x-a"))
+                .count(),
+            2
+        );
         assert_eq!(told.body(), "hi");
     }
 }
@@ -812,7 +817,10 @@ async fn heads_that_only_announce_are_passed_over() {
     for transport in TRANSPORTS {
         let told = get(transport, &[EARLY], Then::Stay).await;
         let head = told.head.clone().unwrap();
-        assert_eq!((head.status.as_u16(), head.headers.len()), (200, 1));
+        assert_eq!(
+            (head.status.as_u16(), head.headers.iter().count()),
+            (200, 1)
+        );
         assert_eq!(told.body(), "hi");
     }
 }

@@ -27,6 +27,7 @@ use http::{Method, StatusCode};
 use shaper::drive::simulated::{self, Seen, Simulation};
 use shaper::engine::{Action, End, Engine, Event, Grant, Rules};
 use shaper::estimate::Estimator;
+use shaper::fields::Fields;
 use shaper::job::{Job, Origin, Place, Target, Units, UnitsFrom};
 use shaper::limit::{Counts, Spec};
 use shaper::metrics::{Cell, Owner, Part, Summary};
@@ -497,10 +498,7 @@ fn a_rest_that_a_server_asked_for_is_a_pause_in_both_books() {
         let mut reply = simulated::reply(StatusCode::OK);
         if grant.attempt == 1 {
             reply.head.status = StatusCode::TOO_MANY_REQUESTS;
-            reply
-                .head
-                .headers
-                .insert("retry-after", "3".parse().unwrap());
+            reply.head.headers = Fields::of([("retry-after", "3")]);
         }
         (Duration::from_millis(10), Ok(reply))
     };

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::StatusCode;
 use shaper::drive::simulated::{Line, Seen, Simulation};
 use shaper::engine::{End, Grant, Rules};
+use shaper::fields::Fields;
 use shaper::job::{BadLine, Job};
 use shaper::outcome::{Failure, Head, Reply};
 use shaper::sink::{Form, Inputs, Keep, Tell};
@@ -93,14 +94,11 @@ fn form() -> Form {
 }
 
 fn reply() -> Reply {
-    let mut headers = HeaderMap::new();
-    for (name, value) in [
-        (header::CONTENT_TYPE, "application/json"),
-        (header::CONTENT_LENGTH, "71"),
-        (header::DATE, "Mon, 30 Nov 2026 12:00:00 GMT"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
+    let headers = Fields::of([
+        ("content-type", "application/json"),
+        ("content-length", "71"),
+        ("date", "Mon, 30 Nov 2026 12:00:00 GMT"),
+    ]);
     let body = br#"{"id":"1","choices":[{"text":"so it is"}],"usage":{"total_tokens":93}}"#;
     Reply {
         head: Head {

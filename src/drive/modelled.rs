@@ -6,6 +6,7 @@ use http::StatusCode;
 
 use super::simulated::{self, Api};
 use crate::engine::Grant;
+use crate::fields::Fields;
 use crate::job::Job;
 use crate::limit::Setting;
 use crate::model::{Answer, Model, ModelSpec, Observed, Verdict};
@@ -77,7 +78,7 @@ impl Modelled {
                 .model
                 .reply(verdict, now, &job.method, path)
                 .into_parts();
-            reply.head.headers = head.headers;
+            reply.head.headers = Fields::of(&head.headers);
             reply.head.wall = UNIX_EPOCH + self.epoch + verdict.answered_at.since(Tick::ZERO);
         }
         if verdict.answer == Answer::Ok && job.units.is_some() {

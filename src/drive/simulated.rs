@@ -4,10 +4,11 @@ use std::iter::Peekable;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 
 use super::answers::Answers;
 use crate::engine::{Action, End, Engine, Event, Grant, Rules};
+use crate::fields::Fields;
 use crate::job::{BadLine, Job};
 use crate::metrics::Summary;
 use crate::outcome::{Failure, Head, Outcome, Reply};
@@ -40,7 +41,7 @@ pub fn reply(status: StatusCode) -> Reply {
         at: Tick::ZERO,
         wall: UNIX_EPOCH,
         status,
-        headers: HeaderMap::new(),
+        headers: Fields::default(),
     };
     Reply {
         head,

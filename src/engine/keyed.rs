@@ -218,10 +218,11 @@ impl States {
 #[cfg(test)]
 pub(super) mod tests {
     use bytes::Bytes;
-    use http::{HeaderMap, StatusCode};
+    use http::StatusCode;
 
     use super::super::{Action, Engine, Event, Rules};
     use super::*;
+    use crate::fields::Fields;
     use crate::job::{Job, Origin, Place, Target};
     use crate::outcome::{Head, Reply};
     use crate::units::Cost;
@@ -266,7 +267,7 @@ pub(super) mod tests {
             at: now,
             wall: std::time::UNIX_EPOCH,
             status: StatusCode::OK,
-            headers: HeaderMap::new(),
+            headers: Fields::default(),
         };
         engine.tell(now, Event::Sent(ticket, now), &mut actions);
         engine.tell(

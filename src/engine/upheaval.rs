@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{Method, StatusCode};
 
 use super::*;
 use crate::dice::{STEP, mix};
 use crate::error::Exit;
+use crate::fields::Fields;
 use crate::job::{JobHash, Origin, Place, Target, Units, UnitsFrom};
 use crate::limit::{KeyBy, Spec, keys_of};
 use crate::outcome::{Reached, Usage};
@@ -452,13 +453,11 @@ impl World {
             }
             (None, true, 0) => fail(FailureKind::Timeout, Reached::Sent),
             (None, true, _) => {
-                let mut headers = HeaderMap::new();
-                headers.insert("retry-after", HeaderValue::from_static(wait));
                 let head = Head {
                     at,
                     wall: UNIX_EPOCH,
                     status: StatusCode::from_u16(status).unwrap(),
-                    headers,
+                    headers: Fields::of([("retry-after", wait)]),
                 };
                 flight.head = Some(head.clone());
                 return self.tell(Event::Answered(ticket, Box::new(head)));

@@ -194,10 +194,11 @@ mod tests {
     use std::time::UNIX_EPOCH;
 
     use bytes::Bytes;
-    use http::{HeaderMap, HeaderValue, StatusCode};
+    use http::{HeaderValue, StatusCode};
     use url::Url;
 
     use super::*;
+    use crate::fields::Fields;
     use crate::job::{Origin, Place, Target};
     use crate::outcome::Head;
     use crate::units::Tick;
@@ -224,7 +225,7 @@ mod tests {
                 at: Tick::ZERO,
                 wall: UNIX_EPOCH,
                 status: StatusCode::from_u16(status).unwrap(),
-                headers: HeaderMap::new(),
+                headers: Fields::default(),
             },
             body: Bytes::new(),
             used: None,

@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::iter;
 use std::str::FromStr;
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::Serialize;
 
 use super::body::{self, compact};
+use crate::fields::Fields;
 use crate::job::{History, Job, JobHash, Json, without_credentials};
 use crate::limit::{Counts, KeyBy, Spec, keys_of};
 use crate::outcome::{FailureKind, Outcome, Try, UnitsSpent};
@@ -235,11 +234,12 @@ impl<'a> Object<'a> {
         reason = "the copy of a name of known length is a store or two"
     )]
     #[inline(always)]
-    pub(super) fn key(&mut self, name: &str) -> &mut Vec<u8> {
+    pub(super) fn key(&mut self, name: impl AsRef<[u8]>) -> &mut Vec<u8> {
+        let name = name.as_ref();
         self.out.reserve(name.len() + 4);
         self.out.push(self.before);
         self.out.push(b'"');
-        self.out.extend_from_slice(name.as_bytes());
+        self.out.extend_from_slice(name);
         self.out.extend_from_slice(b"\":");
         self.before = b',';
         self.out
@@ -305,21 +305,26 @@ struct ErrorRow<'a> {
     message: Cow<'a, str>,
 }
 
-/// A name with one value has it as a string, with several as a list.
-fn headers(headers: &HeaderMap, out: &mut Vec<u8>) {
+/// A name with one value has it as a string, with several as a list, where the first of them stands.
+fn headers(fields: &Fields, out: &mut Vec<u8>) {
     let mut object = Object::begin(out);
-    // The values of a name come one after the other.
-    let mut all = headers.iter().peekable();
+    let mut lists = Vec::new();
+    let mut all = fields.iter();
     while let Some((name, value)) = all.next() {
+        if lists.contains(&name) {
+            continue;
+        }
+        let mut others = all.clone().filter(|(other, _)| *other == name).peekable();
         // RFC 9110 §5.1: no letter of a name has to be escaped.
-        let out = object.key(name.as_str());
-        if all.peek().is_none_or(|(next, _)| *next != name) {
+        let out = object.key(name);
+        if others.peek().is_none() {
             put(shown(name, value), out);
             continue;
         }
+        lists.push(name);
         out.push(b'[');
         put(shown(name, value), out);
-        for (_, value) in iter::from_fn(|| all.next_if(|(next, _)| *next == name)) {
+        for (_, value) in others {
             out.push(b',');
             put(shown(name, value), out);
         }
@@ -329,14 +334,12 @@ fn headers(headers: &HeaderMap, out: &mut Vec<u8>) {
 }
 
 /// Bytes that are no UTF-8 become U+FFFD. `set-cookie` is a credential, and URLs may hold some.
-fn shown<'a>(name: &HeaderName, value: &'a HeaderValue) -> Cow<'a, str> {
-    match name.as_str() {
-        "set-cookie" => Cow::Borrowed("***"),
-        "location" | "content-location" => {
-            let url = String::from_utf8_lossy(value.as_bytes());
-            Cow::Owned(without_credentials(&url))
-        }
-        _ => String::from_utf8_lossy(value.as_bytes()),
+fn shown<'a>(name: &[u8], value: &'a [u8]) -> Cow<'a, str> {
+    let text = String::from_utf8_lossy(value);
+    match name {
+        b"set-cookie" => Cow::Borrowed("***"),
+        b"location" | b"content-location" => Cow::Owned(without_credentials(&text)),
+        _ => text,
     }
 }
 
@@ -431,21 +434,16 @@ mod tests {
     }
 
     fn reply(body: &'static [u8]) -> Reply {
-        let mut headers = HeaderMap::new();
-        for (name, value) in [
-            ("x-a", "1"),
-            ("set-cookie", "sid=canary"),
-            ("x-a", "Zo\u{eb}"),
-        ] {
-            let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
-            headers.append(name, value);
-        }
         Reply {
             head: Head {
                 at: Tick(2_000_000),
                 wall: UNIX_EPOCH,
                 status: StatusCode::OK,
-                headers,
+                headers: Fields::of([
+                    ("x-a", "1"),
+                    ("set-cookie", "sid=canary"),
+                    ("x-a", "Zo\u{eb}"),
+                ]),
             },
             body: Bytes::from_static(body),
             used: None,

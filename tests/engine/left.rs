@@ -110,8 +110,7 @@ fn a_pause_that_a_server_asks_for_is_part_of_it() {
         let mut reply = simulated::reply(StatusCode::OK);
         if tries == 500 {
             reply.head.status = StatusCode::TOO_MANY_REQUESTS;
-            let wait = "3600".parse().unwrap();
-            reply.head.headers.insert("retry-after", wait);
+            reply.head.headers = Fields::of([("retry-after", "3600")]);
         }
         (Duration::from_millis(50), Ok(reply))
     };
@@ -143,10 +142,7 @@ fn pauses_that_come_again_and_again_are_part_of_it() {
         let mut reply = simulated::reply(StatusCode::OK);
         if taken > 2 {
             reply.head.status = StatusCode::TOO_MANY_REQUESTS;
-            reply
-                .head
-                .headers
-                .insert("retry-after", "1".parse().unwrap());
+            reply.head.headers = Fields::of([("retry-after", "1")]);
         }
         (Duration::from_millis(50), Ok(reply))
     };

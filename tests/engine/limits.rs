@@ -6,9 +6,10 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use shaper::drive::simulated::{self, Seen, Simulation};
 use shaper::engine::{Arrivals, End, Grant, Oversize, Refund, Rules};
+use shaper::fields::Fields;
 use shaper::job::{Job, Origin, Units, UnitsFrom};
 use shaper::limit::Spec;
 use shaper::metrics::Summary;
@@ -273,8 +274,7 @@ fn a_pause_that_lasts_longer_than_a_job_can_wait_fails_it_at_once() {
         };
         let mut api = |_: Tick, _: &Job, _: &Grant| -> (Duration, Result<Reply, Failure>) {
             let mut reply = simulated::reply(StatusCode::TOO_MANY_REQUESTS);
-            let wait = HeaderValue::from_static("60");
-            reply.head.headers.insert("retry-after", wait);
+            reply.head.headers = Fields::of([("retry-after", "60")]);
             (Duration::ZERO, Ok(reply))
         };
         Simulation::new(rules, jobs(4), &mut api, &mut watch).run();

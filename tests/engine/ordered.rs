@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use shaper::drive::simulated::{self, Seen, Simulation};
 use shaper::engine::{Action, Arrivals, End, Engine, Event, LookAhead, Order, Rules, Signal};
+use shaper::fields::Fields;
 use shaper::job::{BadLine, Job, JobHash, Origin, Place};
 use shaper::limit::KeyBy;
 use shaper::metrics::{Owner, Summary};
@@ -73,8 +74,7 @@ fn run(
         let (status, millis) = api(job.place.line, grant.attempt);
         let mut reply = simulated::reply(StatusCode::from_u16(status).unwrap());
         if status == 429 {
-            let two = HeaderValue::from_static("2");
-            reply.head.headers.insert("retry-after", two);
+            reply.head.headers = Fields::of([("retry-after", "2")]);
         }
         let end: Result<Reply, Failure> = Ok(reply);
         (Duration::from_millis(millis), end)

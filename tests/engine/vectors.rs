@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use serde_json::{Value, json};
 use shaper::drive::simulated;
 use shaper::engine::{Action, Engine, Event, Grant, Oversize, Ticket};
+use shaper::fields::Fields;
 use shaper::job::{Job, Origin, Units, UnitsFrom};
 use shaper::limit::{Anchor, Counts, Kind, Spec};
 use shaper::outcome::{Reply, Usage};
@@ -274,8 +275,8 @@ impl Replay {
             (false, _) => StatusCode::OK,
         });
         if let Some(wait) = wait {
-            let seconds = HeaderValue::from_str(&(wait / SECOND).to_string()).unwrap();
-            reply.head.headers.insert("retry-after", seconds);
+            let seconds = (wait / SECOND).to_string();
+            reply.head.headers = Fields::of([("retry-after", &seconds)]);
         }
         reply.used = self
             .unit_names

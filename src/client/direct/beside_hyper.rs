@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Empty};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -16,6 +16,7 @@ use proptest::sample::{Index, select};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::decoder::{Decoder, Found};
+use crate::fields::Fields;
 
 /// What became of an answer. What came of a body that broke off is not compared: hyper hands it over in parts.
 #[derive(Debug, PartialEq)]
@@ -40,7 +41,7 @@ fn ours(method: &Method, pieces: &[&[u8]]) -> Seen {
             held.drain(..taken);
             match found {
                 Found::Part => break,
-                Found::Head(status, headers, _) => head = Some((status, headers)),
+                Found::Head(status, fields, _) => head = Some((status, map(&fields))),
                 Found::End(_) => {
                     is_whole = true;
                     break 'pieces;
@@ -58,6 +59,14 @@ fn ours(method: &Method, pieces: &[&[u8]]) -> Seen {
         Some((status, headers)) if is_whole => Seen::Whole(status, headers, body),
         Some((status, headers)) => Seen::Broken(status, headers),
     }
+}
+
+fn map(fields: &Fields) -> HeaderMap {
+    let pair = |(name, value)| {
+        let name = HeaderName::from_bytes(name).unwrap();
+        (name, HeaderValue::from_bytes(value).unwrap())
+    };
+    fields.iter().map(pair).collect()
 }
 
 /// By hyper, which gets them at once.

@@ -1,9 +1,10 @@
 //! An answer from its first byte to its last: bytes in, events out. Floor 4: doors.
 
-use http::{HeaderMap, Method, StatusCode};
+use http::{Method, StatusCode};
 
 use super::body::{Framing, Progress};
 use super::head::{self, Then};
+use crate::fields::Fields;
 
 /// Reads one answer.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ pub(super) enum Found {
     /// A part of what is next; more has to come.
     Part,
     /// The head, without those of 1xx before it, and the length of the body if it is announced. RFC 9110 §15.2.
-    Head(StatusCode, HeaderMap, Option<u64>),
+    Head(StatusCode, Fields, Option<u64>),
     /// The end.
     End(Then),
 }
@@ -83,7 +84,7 @@ impl Decoder {
                 Framing::Chunked(_) | Framing::Close => None,
             };
             self.stage = Stage::Body(head.framing, head.then);
-            return Ok((taken, Found::Head(head.status, head.headers, announced)));
+            return Ok((taken, Found::Head(head.status, head.fields, announced)));
         }
     }
 

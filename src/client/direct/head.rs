@@ -3,12 +3,12 @@
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use httparse::{ParserConfig, Response, Status};
+use http::{HeaderName, Method, StatusCode};
+use httparse::{Header, ParserConfig, Response, Status};
 
 use super::body::{Chunks, Framing};
+use crate::fields::{Fields, text};
 
 /// The most headers of one head; hyper takes as many.
 pub(super) const MOST_HEADERS: usize = 100;
@@ -16,11 +16,14 @@ pub(super) const MOST_HEADERS: usize = 100;
 /// The longest head, about as hyper has it (408 KiB). Browsers and proxies give up at 256 KiB or less.
 pub(super) const LONGEST_HEAD: usize = 400 << 10;
 
+/// The longest name of a field, as in hyper.
+const LONGEST_NAME: usize = u16::MAX as usize;
+
 /// What stands before a body.
 #[derive(Debug)]
 pub(super) struct ParsedHead {
     pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
+    pub(super) fields: Fields,
     pub(super) framing: Framing,
     pub(super) then: Then,
 }
@@ -55,8 +58,11 @@ pub(super) fn parse(
         Some(0) => Version::Http10,
         Some(_) | None => Version::Http11,
     };
-    let headers = headers(bytes, length, parsed.headers)?;
-    let framing = framing(status, version, &headers, method)?;
+    let fields = &*parsed.headers;
+    if fields.iter().any(|field| field.name.len() > LONGEST_NAME) {
+        return Err(told(httparse::Error::HeaderName));
+    }
+    let framing = framing(status, version, fields, method)?;
     let then = match framing {
         Framing::Close => Then::Closes,
         // What follows is another protocol, or a tunnel.
@@ -64,12 +70,12 @@ pub(super) fn parse(
             Then::Closes
         }
         // RFC 9112 §6.3: such an answer may be an attack on those who share the connection.
-        Framing::Chunked(_) if headers.contains_key(CONTENT_LENGTH) => Then::Closes,
-        Framing::Empty | Framing::Length(_) | Framing::Chunked(_) => persistence(version, &headers),
+        Framing::Chunked(_) if values(fields, &CONTENT_LENGTH).next().is_some() => Then::Closes,
+        Framing::Empty | Framing::Length(_) | Framing::Chunked(_) => persistence(version, fields),
     };
     let head = ParsedHead {
         status,
-        headers,
+        fields: Fields::of(fields.iter().map(|field| (field.name, field.value))),
         framing,
         then,
     };
@@ -94,31 +100,23 @@ enum Version {
     Http11,
 }
 
-/// All values share one copy of the head.
-fn headers(
-    bytes: &[u8],
-    length: usize,
-    parsed: &[httparse::Header<'_>],
-) -> Result<HeaderMap, &'static str> {
-    let whole = Bytes::copy_from_slice(&bytes[..length]);
-    let mut headers = HeaderMap::with_capacity(parsed.len());
-    for header in parsed {
-        let name = HeaderName::from_bytes(header.name.as_bytes())
-            .map_err(|_| told(httparse::Error::HeaderName))?;
-        let start = header.value.as_ptr().addr() - bytes.as_ptr().addr();
-        let value = whole.slice(start..start + header.value.len());
-        let value = HeaderValue::from_maybe_shared(value)
-            .map_err(|_| told(httparse::Error::HeaderValue))?;
-        headers.append(name, value);
-    }
-    Ok(headers)
+/// All values of this name.
+fn values<'a>(
+    fields: &'a [Header<'a>],
+    name: &HeaderName,
+) -> impl DoubleEndedIterator<Item = &'a [u8]> {
+    let name = name.as_str();
+    let own = fields
+        .iter()
+        .filter(move |field| field.name.eq_ignore_ascii_case(name));
+    own.map(|field| field.value)
 }
 
 /// What follows a head. RFC 9112 §6.3.
 fn framing(
     status: StatusCode,
     version: Version,
-    headers: &HeaderMap,
+    fields: &[Header<'_>],
     method: &Method,
 ) -> Result<Framing, &'static str> {
     let tunnel = *method == Method::CONNECT && status.is_success();
@@ -129,7 +127,7 @@ fn framing(
     if bodiless || tunnel || *method == Method::HEAD || status.is_informational() {
         return Ok(Framing::Empty);
     }
-    if let Some(last) = headers.get_all(TRANSFER_ENCODING).iter().next_back() {
+    if let Some(last) = values(fields, &TRANSFER_ENCODING).next_back() {
         return match version {
             // RFC 9112 §6.1: its framing is faulty.
             Version::Http10 => Err("it is HTTP/1.0 with a transfer-encoding"),
@@ -137,7 +135,7 @@ fn framing(
             Version::Http11 => Ok(Framing::Close),
         };
     }
-    match content_length(headers)? {
+    match content_length(fields)? {
         Some(0) => Ok(Framing::Empty),
         Some(length) => Ok(Framing::Length(length)),
         None => Ok(Framing::Close),
@@ -145,21 +143,17 @@ fn framing(
 }
 
 /// Whether a list of codings ends with chunks.
-pub(super) fn ends_chunked(codings: &HeaderValue) -> bool {
-    let last = codings
-        .to_str()
-        .ok()
-        .and_then(|list| list.rsplit(',').next());
+pub(super) fn ends_chunked(codings: &[u8]) -> bool {
+    let last = text(codings).and_then(|list| list.rsplit(',').next());
     last.is_some_and(|coding| coding.trim().eq_ignore_ascii_case("chunked"))
 }
 
 /// Several are one if all are equal. RFC 9112 §6.3, rule 5.
-fn content_length(headers: &HeaderMap) -> Result<Option<u64>, &'static str> {
+fn content_length(fields: &[Header<'_>]) -> Result<Option<u64>, &'static str> {
     let mut found = None;
-    for value in headers.get_all(CONTENT_LENGTH) {
-        let list = value.to_str().map_err(|_| NO_LENGTH)?;
-        for text in list.split(',') {
-            let length = digits(text.trim()).ok_or(NO_LENGTH)?;
+    for value in values(fields, &CONTENT_LENGTH) {
+        for one in value.split(|byte| *byte == b',') {
+            let length = digits(one.trim_ascii()).ok_or(NO_LENGTH)?;
             if *found.get_or_insert(length) != length {
                 return Err("it has two content-lengths that differ");
             }
@@ -170,10 +164,12 @@ fn content_length(headers: &HeaderMap) -> Result<Option<u64>, &'static str> {
 
 const NO_LENGTH: &str = "its content-length is no number";
 
-fn digits(text: &str) -> Option<u64> {
-    let plain = text.bytes().all(|byte| byte.is_ascii_digit());
+fn digits(text: &[u8]) -> Option<u64> {
+    let plain = text.iter().all(u8::is_ascii_digit);
     // The parser of the standard library takes a plus sign, too.
-    plain.then(|| text.parse().ok()).flatten()
+    plain
+        .then(|| str::from_utf8(text).ok()?.parse().ok())
+        .flatten()
 }
 
 /// So long before a server closes an idle connection by its own word it is not used any more: a request takes time to
@@ -184,28 +180,26 @@ const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
 /// For how long a server says that it leaves an idle connection open, less the time on the way: `timeout` of
 /// `Keep-Alive` (RFC 2068 §19.7.1.1).
-pub(super) fn most_idle(headers: &HeaderMap) -> Option<Duration> {
-    let list = headers.get(KEEP_ALIVE)?.to_str().ok()?;
+pub(super) fn most_idle(fields: &Fields) -> Option<Duration> {
+    let list = text(fields.get(&KEEP_ALIVE)?)?;
     let mut parameters = list.split(',').filter_map(|one| one.split_once('='));
     let timeout = parameters.find(|(name, _)| name.trim().eq_ignore_ascii_case("timeout"))?;
-    let timeout = Duration::from_secs(digits(timeout.1.trim())?);
+    let timeout = Duration::from_secs(digits(timeout.1.trim().as_bytes())?);
     Some(timeout.saturating_sub(ON_THE_WAY.min(timeout / 2)))
 }
 
 /// RFC 9112 §9.3.
-fn persistence(version: Version, headers: &HeaderMap) -> Then {
-    let has = |option: &str| {
-        let mut lists = headers.get_all(CONNECTION).iter();
-        lists.any(|list| {
-            let list = list.to_str().unwrap_or_default();
-            list.split(',')
-                .any(|own| own.trim().eq_ignore_ascii_case(option))
+fn persistence(version: Version, fields: &[Header<'_>]) -> Then {
+    let has = |option: &[u8]| {
+        values(fields, &CONNECTION).any(|list| {
+            let mut options = list.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+            list.is_ascii() && options.any(|own| own.eq_ignore_ascii_case(option))
         })
     };
     match version {
-        _ if has("close") => Then::Closes,
+        _ if has(b"close") => Then::Closes,
         Version::Http11 => Then::Persists,
-        Version::Http10 if has("keep-alive") => Then::Persists,
+        Version::Http10 if has(b"keep-alive") => Then::Persists,
         Version::Http10 => Then::Closes,
     }
 }
@@ -216,10 +210,7 @@ mod tests {
 
     #[test]
     fn a_connection_is_left_before_its_server_leaves_it() {
-        let most = |value: &'static str| {
-            let value = HeaderValue::from_static(value);
-            most_idle(&HeaderMap::from_iter([(KEEP_ALIVE, value)]))
-        };
+        let most = |value| most_idle(&Fields::of([("keep-alive", value)]));
         let millis = |millis| Some(Duration::from_millis(millis));
         assert_eq!(most("timeout=5, max=1000"), millis(4_000));
         assert_eq!(most("max=2,Timeout = 1"), millis(500));
@@ -227,6 +218,6 @@ mod tests {
         assert_eq!(most("max=2"), None);
         assert_eq!(most("timeout=soon"), None);
         assert_eq!(most("timeout=18446744073709551616"), None);
-        assert_eq!(most_idle(&HeaderMap::new()), None);
+        assert_eq!(most_idle(&Fields::default()), None);
     }
 }

@@ -223,7 +223,7 @@ fn percent_decoded(text: &str) -> Vec<u8> {
 fn chunked(out: &mut Vec<u8>, coding: &HeaderValue, body: &[u8]) {
     out.extend_from_slice(b"transfer-encoding: ");
     out.extend_from_slice(coding.as_bytes());
-    if !ends_chunked(coding) {
+    if !ends_chunked(coding.as_bytes()) {
         out.extend_from_slice(b", chunked");
     }
     out.extend_from_slice(b"\r\n\r\n");

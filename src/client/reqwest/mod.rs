@@ -15,6 +15,7 @@ use super::attempt::{Attempt, Phase};
 use super::pool::After;
 use super::tls::{Tls, Trust};
 use super::{Refused, Via};
+use crate::fields::Fields;
 use crate::job::{Headers, Job};
 use crate::outcome::{Failure, FailureKind, Head, Reply};
 use crate::units::Tick;
@@ -123,7 +124,7 @@ async fn send(
         at: attempt.clock.now(),
         wall: attempt.clock.wall(),
         status: response.status(),
-        headers: response.headers().clone(),
+        headers: Fields::of(response.headers()),
     };
     attempt.tell_answered(&head);
     let body = read(attempt, response, head.at).await?;

@@ -14,6 +14,7 @@ use super::record::{Measured, Record};
 use super::table::{Discipline, PROCESSES};
 use super::work::Work;
 use crate::engine::{Action, End, Engine, Event, Grant, Ticket};
+use crate::fields::Fields;
 use crate::job::Job;
 use crate::limit::Spec;
 use crate::metrics::diagnose::Diagnosis;
@@ -211,7 +212,9 @@ impl<'a> Trial<'a> {
     /// The modelled API says how long to wait, and most clients do not hear it.
     fn unhear(&self, head: &mut Head) {
         if self.asked == Asked::Unheard && self.conduct != Conduct::Retries {
-            head.headers.remove(RETRY_AFTER);
+            let others = head.headers.iter();
+            let others = others.filter(|(name, _)| *name != RETRY_AFTER.as_str().as_bytes());
+            head.headers = Fields::of(others);
         }
     }
 
