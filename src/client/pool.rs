@@ -4,10 +4,10 @@
 //! dropped. How many stay open is bounded here for all origins: a list of 200 000 hosts would hold that many
 //! sockets.
 
-use std::cell::RefCell;
-use std::collections::hash_map::Entry;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::job::Origin;
@@ -39,10 +39,11 @@ impl<C: Clone> Pool<C> {
         now: Tick,
         make: impl FnOnce() -> Result<C, E>,
     ) -> Result<(C, Lease<C>), E> {
-        let (carrier, after) = self.0.borrow_mut().enter(origin, now, make)?;
+        let (kept, after) = self.0.borrow_mut().enter(origin, now, make)?;
+        let carrier = kept.carrier.clone();
         let lease = Lease {
             after,
-            origin: origin.clone(),
+            kept,
             pool: Rc::clone(self),
         };
         Ok((carrier, lease))
@@ -51,7 +52,7 @@ impl<C: Clone> Pool<C> {
     /// What carries the requests of this origin, if it has carried some.
     pub(super) fn carrier(&self, origin: &Origin) -> Option<C> {
         let origins = self.0.borrow();
-        origins.all.get(origin).map(|kept| kept.carrier.clone())
+        origins.find(origin).map(|kept| kept.carrier.clone())
     }
 }
 
@@ -67,7 +68,7 @@ pub(super) enum After {
 /// The use of an origin for one try.
 pub(super) struct Lease<C: Clone> {
     after: After,
-    origin: Origin,
+    kept: Rc<Kept<C>>,
     pool: Rc<Pool<C>>,
 }
 
@@ -79,16 +80,18 @@ impl<C: Clone> Lease<C> {
 
 impl<C: Clone> Drop for Lease<C> {
     fn drop(&mut self) {
-        self.pool.0.borrow_mut().leave(&self.origin, self.after);
+        self.pool.0.borrow_mut().leave(&self.kept, self.after);
     }
 }
 
 /// The origins whose connections are kept.
 #[derive(Debug)]
 struct Origins<C> {
-    all: HashMap<Origin, Kept<C>>,
-    /// Those without a try in flight, by when they had their last, with the moment at which that began.
-    idle: BTreeMap<u64, (Tick, Origin)>,
+    all: HashMap<Origin, Rc<Kept<C>>>,
+    /// The one of them that was asked last: the jobs of a run mostly go where the one before went.
+    latest: Option<Rc<Kept<C>>>,
+    /// Those without a try in flight, by when they had their last.
+    idle: BTreeMap<u64, Rc<Kept<C>>>,
     /// Counts up.
     now: u64,
     /// Connections that are or stay open at most; never more than `most`.
@@ -101,22 +104,46 @@ struct Origins<C> {
 
 #[derive(Debug)]
 struct Kept<C> {
+    origin: Origin,
     carrier: C,
-    in_use: usize,
+    in_use: Cell<usize>,
     /// Those of them whose connections close.
-    closing: usize,
+    closing: Cell<usize>,
     /// As many as ever were in use at once and stayed. Some may have been closed since.
-    open: usize,
+    open: Cell<usize>,
     /// When it had its last try.
-    last: u64,
+    last: Cell<u64>,
     /// When that began.
-    last_at: Tick,
+    last_at: Cell<Tick>,
+}
+
+impl<C> Kept<C> {
+    fn new(origin: Origin, carrier: C, now: Tick) -> Self {
+        Self {
+            origin,
+            carrier,
+            in_use: Cell::new(0),
+            closing: Cell::new(0),
+            open: Cell::new(0),
+            last: Cell::new(0),
+            last_at: Cell::new(now),
+        }
+    }
+}
+
+fn add(count: &Cell<usize>, more: usize) {
+    count.set(count.get() + more);
+}
+
+fn subtract(count: &Cell<usize>, fewer: usize) {
+    count.set(count.get() - fewer);
 }
 
 impl<C: Clone> Origins<C> {
     fn new(most: usize) -> Self {
         Self {
             all: HashMap::new(),
+            latest: None,
             idle: BTreeMap::new(),
             now: 0,
             open: 0,
@@ -126,91 +153,93 @@ impl<C: Clone> Origins<C> {
         }
     }
 
+    fn find(&self, origin: &Origin) -> Option<&Rc<Kept<C>>> {
+        // Jobs with one origin share its name.
+        let latest = self.latest.as_ref();
+        let latest = latest.filter(|latest| Arc::ptr_eq(&latest.origin.0, &origin.0));
+        latest.or_else(|| self.all.get(origin))
+    }
+
     fn enter<E>(
         &mut self,
         origin: &Origin,
         now: Tick,
         make: impl FnOnce() -> Result<C, E>,
-    ) -> Result<(C, After), E> {
+    ) -> Result<(Rc<Kept<C>>, After), E> {
         self.close_forgotten(now);
-        let kept = match self.all.entry(origin.clone()) {
-            Entry::Occupied(kept) => kept.into_mut(),
-            Entry::Vacant(free) => free.insert(Kept {
-                carrier: make()?,
-                in_use: 0,
-                closing: 0,
-                open: 0,
-                last: 0,
-                last_at: now,
-            }),
+        let kept = if let Some(kept) = self.find(origin) {
+            Rc::clone(kept)
+        } else {
+            let kept = Rc::new(Kept::new(origin.clone(), make()?, now));
+            self.all.insert(origin.clone(), Rc::clone(&kept));
+            kept
         };
-        kept.last_at = now;
-        if kept.in_use == 0 {
-            self.idle.remove(&kept.last);
+        self.latest = Some(Rc::clone(&kept));
+        kept.last_at.set(now);
+        if kept.in_use.get() == 0 {
+            self.idle.remove(&kept.last.get());
         }
-        kept.in_use += 1;
-        let carrier = kept.carrier.clone();
-        let one_more = kept.in_use - kept.closing > kept.open;
+        add(&kept.in_use, 1);
+        let one_more = kept.in_use.get() - kept.closing.get() > kept.open.get();
         self.in_use += 1;
         self.most_in_use = self.most_in_use.max(self.in_use);
         self.close_idle(self.room().saturating_sub(one_more.into()));
-        let kept = self.all.get_mut(origin).expect("it is not idle");
         let after = match one_more {
             true if self.open >= self.most => {
-                kept.closing += 1;
+                add(&kept.closing, 1);
                 After::Closes
             }
             true => {
-                kept.open += 1;
+                add(&kept.open, 1);
                 self.open += 1;
                 After::Stays
             }
             false => After::Stays,
         };
-        Ok((carrier, after))
+        Ok((kept, after))
     }
 
-    fn leave(&mut self, origin: &Origin, after: After) {
-        let kept = self.all.get_mut(origin).expect("it has a try in flight");
+    fn leave(&mut self, kept: &Rc<Kept<C>>, after: After) {
         self.now += 1;
         self.in_use -= 1;
-        kept.in_use -= 1;
+        subtract(&kept.in_use, 1);
         match after {
             After::Stays => {}
-            After::Closes => kept.closing -= 1,
+            After::Closes => subtract(&kept.closing, 1),
         }
-        if kept.in_use > 0 {
+        if kept.in_use.get() > 0 {
             return;
         }
-        if kept.open == 0 {
-            self.all.remove(origin);
+        if kept.open.get() == 0 {
+            self.close(kept);
         } else {
-            kept.last = self.now;
-            self.idle.insert(self.now, (kept.last_at, origin.clone()));
+            kept.last.set(self.now);
+            self.idle.insert(self.now, Rc::clone(kept));
         }
     }
 
     /// Drops the carriers of the origins that nobody has asked for so long that their connections are too old.
     fn close_forgotten(&mut self, now: Tick) {
         while let Some(oldest) = self.idle.first_entry()
-            && now.since(oldest.get().0) >= MOST_IDLE
+            && now.since(oldest.get().last_at.get()) >= MOST_IDLE
         {
-            let (_, origin) = oldest.remove();
-            self.close(&origin);
+            let kept = oldest.remove();
+            self.close(&kept);
         }
     }
 
-    fn close(&mut self, origin: &Origin) {
-        let closed = self.all.remove(origin);
-        self.open -= closed.map_or(0, |kept| kept.open);
+    fn close(&mut self, kept: &Rc<Kept<C>>) {
+        self.all.remove(&kept.origin);
+        self.latest.take_if(|latest| Rc::ptr_eq(latest, kept));
+        self.open -= kept.open.get();
     }
 
     /// Drops the carriers of the origins that were longest not asked, until so few connections are open.
     fn close_idle(&mut self, room: usize) {
         while self.open > room
-            && let Some((_, (_, origin))) = self.idle.pop_first()
+            && let Some((_, kept)) = self.idle.pop_first()
         {
-            self.close(&origin);
+            self.close(&kept);
         }
     }
 
@@ -229,6 +258,8 @@ mod tests {
     /// Carriers are numbers in the order of their making.
     struct Run {
         origins: Origins<usize>,
+        /// Each host has one name, as in a run.
+        names: Vec<Origin>,
         made: usize,
         now: Tick,
     }
@@ -237,22 +268,31 @@ mod tests {
         fn keeping(most: usize) -> Self {
             Self {
                 origins: Origins::new(most),
+                names: Vec::new(),
                 made: 0,
                 now: Tick::ZERO,
             }
         }
 
+        fn name(&mut self, host: usize) -> Origin {
+            let names = self.names.len()..=host;
+            self.names.extend(names.map(origin));
+            self.names[host].clone()
+        }
+
         fn enter(&mut self, host: usize) -> (usize, After) {
+            let name = self.name(host);
             let make = || {
                 self.made += 1;
                 Ok::<_, Infallible>(self.made)
             };
-            let Ok(entered) = self.origins.enter(&origin(host), self.now, make);
-            entered
+            let Ok((kept, after)) = self.origins.enter(&name, self.now, make);
+            (kept.carrier, after)
         }
 
         fn leave(&mut self, host: usize, after: After) {
-            self.origins.leave(&origin(host), after);
+            let kept = Rc::clone(&self.origins.all[&self.names[host]]);
+            self.origins.leave(&kept, after);
         }
 
         /// So many tries of a host at once, and then their ends.
@@ -366,7 +406,7 @@ mod tests {
     fn what_cannot_be_made_is_not_counted() {
         let mut origins: Origins<()> = Origins::new(2);
         let refused = origins.enter(&origin(0), Tick::ZERO, || Err("no"));
-        assert_eq!(refused, Err("no"));
+        assert_eq!(refused.err(), Some("no"));
         assert_eq!((origins.all.len(), origins.open, origins.in_use), (0, 0, 0));
     }
 }
