@@ -326,7 +326,7 @@ impl Client {
             Transport::Reqwest => false,
         };
         if direct {
-            let server = Server::new(&url, name, &self.tls)?;
+            let server = Server::new(&url, name, &self.spec.user_agent, &self.tls)?;
             return Ok(Carrier::Direct(Rc::new(server)));
         }
         Library::new(&url, name, &self.library, &self.tls).map(Carrier::Library)

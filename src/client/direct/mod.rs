@@ -80,8 +80,7 @@ impl Direct {
         held: impl Sized + 'static,
     ) -> impl Future<Output = ()> + 'static {
         let buffer = self.spare.writing();
-        let user_agent = &attempt.spec.user_agent;
-        let mut request = Request::of(job, &server, user_agent, after, buffer);
+        let mut request = Request::of(job, &server, after, buffer);
         let mut open = None;
         while let Some(mut connection) = server.take(at) {
             match at_once(|cx| connection.poll_write(cx, &mut request)) {

@@ -1,7 +1,5 @@
 //! A request as it goes out: a head, then a body as it stands in the job. Floor 4: doors.
 
-use std::io::Write;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -19,6 +17,19 @@ use crate::job::Job;
 /// A body up to this goes out in one piece with its head: copying it costs less than a second piece.
 const SMALL: usize = 4096;
 
+/// What requests have whose jobs have none of their own: names, and whole lines as they go out.
+pub(super) type Usual = [(HeaderName, Vec<u8>); 3];
+
+/// That of a server.
+pub(super) fn usual(authority: &str, user_agent: &str) -> Usual {
+    // RFC 9110 §7.2: the host should be the first.
+    [(HOST, authority), (USER_AGENT, user_agent), (ACCEPT, "*/*")].map(|(name, value)| {
+        let mut line = Vec::new();
+        put(&mut line, &name, value.as_bytes());
+        (name, line)
+    })
+}
+
 /// A request, and how much of it is written.
 #[derive(Debug)]
 pub(super) struct Request {
@@ -33,19 +44,13 @@ pub(super) struct Request {
 
 impl Request {
     /// What a job sends to this server; `buffer` is the memory for it, empty.
-    pub(super) fn of(
-        job: &Job,
-        server: &Server,
-        user_agent: &str,
-        after: After,
-        buffer: Vec<u8>,
-    ) -> Self {
+    pub(super) fn of(job: &Job, server: &Server, after: After, buffer: Vec<u8>) -> Self {
         let mut head = Head {
             out: buffer,
             then: Then::Persists,
         };
         head.line(&job.method, &job.target.url, server);
-        let coding = head.headers(job, server, user_agent, after);
+        let coding = head.headers(job, server, after);
         let body = job.body.clone().unwrap_or_default();
         let Head { mut out, then } = head;
         let mut second = Bytes::new();
@@ -55,7 +60,9 @@ impl Request {
             let expected = [Method::POST, Method::PUT, Method::PATCH].contains(&job.method);
             if expected || !body.is_empty() {
                 // RFC 9110 §8.6.
-                put(&mut out, format_args!("content-length: {}\r\n", body.len()));
+                out.extend_from_slice(b"content-length: ");
+                number(&mut out, body.len(), 10);
+                out.extend_from_slice(b"\r\n");
             }
             out.extend_from_slice(b"\r\n");
             if body.len() <= SMALL {
@@ -127,19 +134,13 @@ impl Head {
         &mut self,
         job: &'a Job,
         server: &Server,
-        user_agent: &str,
         after: After,
     ) -> Option<&'a HeaderValue> {
         let own = &job.headers;
-        // RFC 9110 §7.2: the host should be the first.
-        if !own.has(&HOST) {
-            self.header(&HOST, server.authority.as_bytes());
-        }
-        if !own.has(&USER_AGENT) {
-            self.header(&USER_AGENT, user_agent.as_bytes());
-        }
-        if !own.has(&ACCEPT) {
-            self.header(&ACCEPT, b"*/*");
+        for (name, line) in &server.usual {
+            if !own.has(name) {
+                self.out.extend_from_slice(line);
+            }
         }
         let url = &job.target.url;
         if (!url.username().is_empty() || url.password().is_some()) && !own.has(&AUTHORIZATION) {
@@ -177,12 +178,15 @@ impl Head {
     }
 
     fn header(&mut self, name: &HeaderName, value: &[u8]) {
-        let out = &mut self.out;
-        out.extend_from_slice(name.as_str().as_bytes());
-        out.extend_from_slice(b": ");
-        out.extend_from_slice(value);
-        out.extend_from_slice(b"\r\n");
+        put(&mut self.out, name, value);
     }
+}
+
+fn put(out: &mut Vec<u8>, name: &HeaderName, value: &[u8]) {
+    out.extend_from_slice(name.as_str().as_bytes());
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value);
+    out.extend_from_slice(b"\r\n");
 }
 
 fn has_close(value: &HeaderValue) -> bool {
@@ -228,13 +232,24 @@ fn chunked(out: &mut Vec<u8>, coding: &HeaderValue, body: &[u8]) {
     }
     out.extend_from_slice(b"\r\n\r\n");
     if !body.is_empty() {
-        put(out, format_args!("{:x}\r\n", body.len()));
+        number(out, body.len(), 16);
+        out.extend_from_slice(b"\r\n");
         out.extend_from_slice(body);
         out.extend_from_slice(b"\r\n");
     }
     out.extend_from_slice(b"0\r\n\r\n");
 }
 
-fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
-    out.write_fmt(text).expect("memory takes all");
+/// In digits of this base. By the formatter a length costs as much as three headers.
+fn number(out: &mut Vec<u8>, mut number: usize, base: usize) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let start = out.len();
+    loop {
+        out.push(DIGITS[number % base]);
+        number /= base;
+        if number == 0 {
+            break;
+        }
+    }
+    out[start..].reverse();
 }

@@ -12,6 +12,7 @@ use url::{Host, Url};
 
 use super::connection::Connection;
 use super::names::{Names, Place};
+use super::request::{Usual, usual};
 use crate::client::Refused;
 use crate::client::pool::MOST_IDLE;
 use crate::client::tls::Tls;
@@ -23,8 +24,8 @@ use crate::units::Tick;
 pub(in crate::client) struct Server {
     /// Host and port, for messages.
     pub(in crate::client) name: Rc<str>,
-    /// Host, and port unless it is the usual one: RFC 9110 §7.2.
-    pub(super) authority: String,
+    /// For each request to it.
+    pub(super) usual: Usual,
     pub(super) place: Place,
     /// `None`: plain HTTP.
     pub(super) security: Option<Security>,
@@ -68,7 +69,12 @@ pub(super) struct Security {
 }
 
 impl Server {
-    pub(in crate::client) fn new(url: &Url, name: Rc<str>, tls: &Tls) -> Result<Self, Refused> {
+    pub(in crate::client) fn new(
+        url: &Url,
+        name: Rc<str>,
+        user_agent: &str,
+        tls: &Tls,
+    ) -> Result<Self, Refused> {
         let port = url
             .port_or_known_default()
             .expect("http and https have one");
@@ -84,12 +90,14 @@ impl Server {
             }
         };
         let host = url.host_str().unwrap_or_default();
+        // RFC 9110 §7.2: without the port that is the usual one.
+        let authority = match url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        };
         Ok(Self {
             name,
-            authority: match url.port() {
-                Some(port) => format!("{host}:{port}"),
-                None => host.to_owned(),
-            },
+            usual: usual(&authority, user_agent),
             place,
             security: match url.scheme() {
                 "https" => Some(Security::new(host, tls)?),
