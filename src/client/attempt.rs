@@ -36,7 +36,7 @@ impl Drop for Attempt {
                 reached: Reached::Sent,
                 message,
             };
-            self.tell_end(self.clock.now(), Err(broke_off));
+            self.end(self.clock.now(), Err(broke_off));
         }
     }
 }
@@ -86,12 +86,8 @@ impl Attempt {
         self.tell(Event::Answered(self.ticket, Box::new(head.clone())));
     }
 
-    /// Tells how it ended at `at`.
-    pub(super) fn end(mut self, at: Tick, end: Result<Reply, Failure>) {
-        self.tell_end(at, end);
-    }
-
-    fn tell_end(&mut self, at: Tick, end: Result<Reply, Failure>) {
+    /// Tells how it ended at `at`, once.
+    pub(super) fn end(&mut self, at: Tick, end: Result<Reply, Failure>) {
         self.ended = true;
         self.tell(Event::Ended(self.ticket, at, Box::new(end)));
     }

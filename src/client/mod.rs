@@ -30,7 +30,7 @@ use crate::job::{Job, Origin};
 use crate::outcome::{Failure, FailureKind, Reached};
 use crate::usage::UsageRule;
 use attempt::Attempt;
-use direct::{Direct, Server};
+use direct::{Direct, Exchange, Server};
 pub use failure::OUT_OF_FILES;
 pub use files::{Ends, Room, raise_file_limit};
 use pool::Pool;
@@ -154,7 +154,7 @@ pub struct Client {
     direct: Rc<Direct>,
     library: Setup,
     carried: Carried,
-    tries: Tries,
+    tries: Tries<Exchange>,
     told: Told,
 }
 
@@ -260,15 +260,15 @@ impl Client {
         let now = clock.now();
         match self.pool.enter(origin, now, || self.carrier(job)) {
             Ok((carrier, lease)) => {
-                let (attempt, after) = (attempt(carrier.name()), lease.after());
+                let attempt = attempt(carrier.name());
                 match carrier {
                     Carrier::Direct(server) => {
-                        let course = self.direct.start(attempt, server, job, after, now, lease);
-                        self.tries.begin(course);
+                        let exchange = self.direct.start(attempt, server, job, lease, now);
+                        self.tries.begin(exchange);
                     }
                     Carrier::Library(library) => {
-                        let course = library.start(attempt, job, self.spec.via, after, lease);
-                        self.tries.begin(course);
+                        let course = library.start(attempt, job, self.spec.via, lease);
+                        self.tries.begin_other(course);
                     }
                 }
             }
@@ -289,7 +289,7 @@ impl Client {
         if let Some(Carrier::Direct(server)) = self.pool.carrier(origin)
             && let Some(course) = direct::open_ahead(&server, &self.spec, most, clock)
         {
-            self.tries.begin(course);
+            self.tries.begin_other(course);
         }
     }
 

@@ -15,12 +15,15 @@ use std::task::{Context, Poll, Wake, Waker};
 use tokio::task::coop::has_budget_remaining;
 
 /// What goes on until a try has ended.
-type Course = Pin<Box<dyn Future<Output = ()>>>;
+enum Course<F> {
+    /// The usual one, which stands in its place: no memory is got for it.
+    Usual(F),
+    Other(Pin<Box<dyn Future<Output = ()>>>),
+}
 
 /// All tries of a client.
-#[derive(Default)]
-pub(super) struct Tries {
-    places: Vec<Place>,
+pub(super) struct Tries<F> {
+    places: Vec<Place<F>>,
     /// Those without a try; the one used last is at the back.
     free: Vec<usize>,
     woken: Arc<Woken>,
@@ -29,8 +32,8 @@ pub(super) struct Tries {
 }
 
 /// Where a try is.
-struct Place {
-    course: Option<Course>,
+struct Place<F> {
+    course: Option<Course<F>>,
     waker: Waker,
     bell: Arc<Bell>,
 }
@@ -78,11 +81,31 @@ impl Wake for Bell {
     }
 }
 
-impl Tries {
+impl<F> Default for Tries<F> {
+    fn default() -> Self {
+        Self {
+            places: Vec::new(),
+            free: Vec::new(),
+            woken: Arc::default(),
+            turn: Vec::new(),
+        }
+    }
+}
+
+impl<F: Future<Output = ()> + Unpin> Tries<F> {
     /// Begins a try, and goes on with it as far as that is possible at once.
-    pub(super) fn begin(&mut self, course: impl Future<Output = ()> + 'static) {
+    pub(super) fn begin(&mut self, course: F) {
+        self.put(Course::Usual(course));
+    }
+
+    /// The same for one that is not of the usual kind.
+    pub(super) fn begin_other(&mut self, course: impl Future<Output = ()> + 'static) {
+        self.put(Course::Other(Box::pin(course)));
+    }
+
+    fn put(&mut self, course: Course<F>) {
         let place = self.free.pop().unwrap_or_else(|| self.add());
-        self.places[place].course = Some(Box::pin(course));
+        self.places[place].course = Some(course);
         self.go_on(place);
     }
 
@@ -134,7 +157,10 @@ impl Tries {
             return;
         };
         let mut context = Context::from_waker(&place.waker);
-        let went = catch_unwind(AssertUnwindSafe(|| course.as_mut().poll(&mut context)));
+        let went = catch_unwind(AssertUnwindSafe(|| match course {
+            Course::Usual(course) => Pin::new(course).poll(&mut context),
+            Course::Other(course) => course.as_mut().poll(&mut context),
+        }));
         match went {
             Ok(Poll::Pending) => {}
             Ok(Poll::Ready(())) | Err(_) => {
@@ -145,7 +171,7 @@ impl Tries {
     }
 }
 
-impl fmt::Debug for Tries {
+impl<F> fmt::Debug for Tries<F> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let under_way = self.places.len() - self.free.len();
         out.debug_struct("Tries")
@@ -164,8 +190,10 @@ mod tests {
 
     use super::*;
 
+    type Boxed = Pin<Box<dyn Future<Output = ()>>>;
+
     /// Goes on until `until` is ready.
-    async fn go_on<T>(tries: &mut Tries, until: impl Future<Output = T>) -> T {
+    async fn go_on<T>(tries: &mut Tries<Boxed>, until: impl Future<Output = T>) -> T {
         tokio::select! {
             biased;
             () = poll_fn(|cx| { tries.poll(cx); Poll::Pending }) => unreachable!("it is never over"),
@@ -175,16 +203,20 @@ mod tests {
 
     #[tokio::test]
     async fn a_try_goes_on_when_what_it_waits_for_is_there() {
-        let mut tries = Tries::default();
+        let mut tries = Tries::<Boxed>::default();
         let (tell, mut told) = mpsc::unbounded_channel();
         let mut senders = Vec::new();
         for nth in 0..3 {
             let (send, wait) = oneshot::channel::<()>();
             let tell = tell.clone();
-            tries.begin(async move {
+            let course = async move {
                 wait.await.unwrap();
                 tell.send(nth).unwrap();
-            });
+            };
+            match nth {
+                1 => tries.begin_other(course),
+                _ => tries.begin(Box::pin(course)),
+            }
             senders.push(send);
         }
         for (nth, send) in senders.into_iter().enumerate().rev() {
@@ -199,11 +231,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_place_is_used_again_and_a_late_bell_of_it_harms_nobody() {
-        let mut tries = Tries::default();
+        let mut tries = Tries::<Boxed>::default();
         let mut bells = Vec::new();
         for _ in 0..100 {
             let (send, wait) = oneshot::channel();
-            tries.begin(async move {
+            tries.begin_other(async move {
                 let waker = poll_fn(|cx| Poll::Ready(cx.waker().clone())).await;
                 send.send(waker).unwrap();
             });
@@ -212,7 +244,7 @@ mod tests {
         assert_eq!(tries.places.len(), 1);
         let (send, wait) = oneshot::channel::<()>();
         let (tell, told) = oneshot::channel();
-        tries.begin(async move { tell.send(wait.await).unwrap() });
+        tries.begin_other(async move { tell.send(wait.await).unwrap() });
         bells.into_iter().for_each(Waker::wake);
         tokio::spawn(async { send.send(()) });
         assert_eq!(go_on(&mut tries, told).await, Ok(Ok(())));
@@ -226,17 +258,17 @@ mod tests {
                 self.0.fetch_add(1, Ordering::Relaxed);
             }
         }
-        let mut tries = Tries::default();
+        let mut tries = Tries::<Boxed>::default();
         let drops = Arc::new(AtomicUsize::new(0));
         let (send, wait) = oneshot::channel::<()>();
         let held = Dropped(Arc::clone(&drops));
-        tries.begin(async move {
+        tries.begin_other(async move {
             let _held = held;
             wait.await.unwrap();
             panic!("on purpose, for this test");
         });
         let (tell, told) = oneshot::channel();
-        tries.begin(async move {
+        tries.begin_other(async move {
             tokio::task::yield_now().await;
             tell.send(()).unwrap();
         });
@@ -247,8 +279,8 @@ mod tests {
 
     #[tokio::test]
     async fn one_that_has_always_something_to_do_lets_the_loop_go_on() {
-        let mut tries = Tries::default();
-        tries.begin(async {
+        let mut tries = Tries::<Boxed>::default();
+        tries.begin_other(async {
             loop {
                 coop::consume_budget().await;
             }

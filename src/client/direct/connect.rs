@@ -1,7 +1,10 @@
 //! Opens connections: address, TCP, TLS. Floor 4: doors.
 
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +15,7 @@ use tokio_rustls::TlsConnector;
 use super::connection::{Connection, Stream};
 use super::names::Place;
 use super::server::Server;
-use crate::client::attempt::{Attempt, Phase};
+use crate::client::attempt::Attempt;
 use crate::client::failure::{Doing, failed, slow_connect};
 use crate::clock::{Clock, Deadline};
 use crate::outcome::Failure;
@@ -24,20 +27,22 @@ const HEAD_START: Duration = Duration::from_millis(250);
 /// So many addresses are tried at once: a slot has two files, see [`Room::slots`](crate::client::Room::slots).
 const AT_ONCE: usize = 2;
 
-/// A connection for this try, within its time.
-pub(super) async fn connect(attempt: &Attempt, server: &Server) -> Result<Connection, Failure> {
+/// The opening of a connection for a try, within its time. Why it fails; `None`: the try is given up.
+pub(super) type Connecting = Pin<Box<dyn Future<Output = Result<Connection, Option<Failure>>>>>;
+
+pub(super) fn connect(attempt: &Attempt, server: Rc<Server>) -> Connecting {
     let (clock, give_up_at) = (attempt.clock, attempt.grant.give_up_at);
-    let begun = clock.now();
     let until = match attempt.spec.connect_timeout {
-        Some(span) => begun.after(span).min(give_up_at),
+        Some(span) => clock.now().after(span).min(give_up_at),
         None => give_up_at,
     };
-    match open_by(server, until, clock).await {
-        Ok(stream) => Ok(Connection::new(stream, Deadline::new(clock, give_up_at))),
-        Err(Some(why)) => Err(why),
-        Err(None) if until < give_up_at => Err(slow_connect(&server.name)),
-        Err(None) => Err(attempt.late(begun, Phase::Connect)),
-    }
+    Box::pin(async move {
+        match open_by(&server, until, clock).await {
+            Ok(stream) => Ok(Connection::new(stream, Deadline::new(clock, give_up_at))),
+            Err(None) if until < give_up_at => Err(Some(slow_connect(&server.name))),
+            Err(why) => Err(why),
+        }
+    })
 }
 
 /// A connection for no try, by `until`.

@@ -1,36 +1,48 @@
 //! A request and its answer on one connection. Floor 4: doors.
 
-use std::future::poll_fn;
+use std::future::Future;
 use std::io;
+use std::mem;
+use std::pin::Pin;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 
 use http::Method;
 
 use super::Direct;
-use super::connect::connect;
+use super::connect::{Connecting, connect};
 use super::connection::{Age, Connection};
 use super::decoder::{Decoder, Found};
 use super::head::{Then, most_idle};
 use super::input::Input;
 use super::request::Request;
 use super::server::Server;
+use crate::client::Carrier;
 use crate::client::attempt::{Attempt, Phase};
 use crate::client::failure::{Doing, failed, no_answer, within_body};
+use crate::client::pool::Lease;
 use crate::outcome::{Failure, Head};
 use crate::units::Tick;
 
-/// A try on its way.
-pub(super) struct Exchange {
+/// A try on its way. As a future it is over when its end is told.
+pub(in crate::client) struct Exchange {
     direct: Rc<Direct>,
+    /// Let go of before the end is told.
+    lease: Option<Lease<Carrier>>,
     attempt: Attempt,
     server: Rc<Server>,
     connection: Option<Connection>,
+    /// Apart, as it is seldom and large: the memory of a try that has a connection stays small.
+    connecting: Option<Connecting>,
     request: Request,
     writing: Writing,
     sent: Sent,
     input: Input,
     decoder: Decoder,
+    /// When it was connected, or written to, or something came.
+    last: Tick,
+    /// When the first byte came of what is held.
+    first: Tick,
     /// Whether anything has come.
     is_answering: bool,
     head: Option<Head>,
@@ -61,30 +73,48 @@ enum Happened {
     Late,
 }
 
+const OPEN: &str = "it is open";
+
+impl Future for Exchange {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        let end = ready!(this.poll_answer(cx));
+        this.end(end);
+        Poll::Ready(())
+    }
+}
+
 impl Exchange {
     pub(super) fn new(
         direct: Rc<Direct>,
+        lease: Lease<Carrier>,
         attempt: Attempt,
         server: Rc<Server>,
         request: Request,
         method: Method,
-    ) -> Box<Self> {
-        Box::new(Self {
+    ) -> Self {
+        Self {
             direct,
+            lease: Some(lease),
             attempt,
             server,
             connection: None,
+            connecting: None,
             request,
             writing: Writing::GoesOn,
             sent: Sent::NotYet,
             input: Input::default(),
             decoder: Decoder::new(method),
+            last: Tick::ZERO,
+            first: Tick::ZERO,
             is_answering: false,
             head: None,
             head_told: false,
             announced: None,
             body: Vec::new(),
-        })
+        }
     }
 
     /// It has this connection, and what was written of the request was written at `at`.
@@ -94,8 +124,13 @@ impl Exchange {
         written: Poll<io::Result<()>>,
         at: Tick,
     ) {
-        self.connection = Some(connection);
+        self.has(connection, at);
         self.writes(written, at);
+    }
+
+    fn has(&mut self, connection: Connection, at: Tick) {
+        self.connection = Some(connection);
+        (self.last, self.first) = (at, at);
     }
 
     fn writes(&mut self, written: Poll<io::Result<()>>, at: Tick) {
@@ -114,117 +149,108 @@ impl Exchange {
         }
     }
 
-    /// To its end. What is held is let go of before that is told.
-    pub(super) async fn run<T>(mut self: Box<Self>, held: T) {
-        let end = self.answer().await;
+    fn end(&mut self, end: Result<(Then, Tick), Failure>) {
         if end.is_err() {
             self.tell_head();
         }
-        let Self {
-            direct,
-            attempt,
-            server,
-            connection,
-            request,
-            mut input,
-            head,
-            body,
-            ..
-        } = *self;
         let (at, end) = match end {
             Ok((then, at)) => {
-                server.answered();
-                let head = head.expect("it has ended, so it has begun");
-                let is_whole = input.held().is_empty() && request.is_written();
+                self.server.answered();
+                let head = self.head.take().expect("it has ended, so it has begun");
+                let is_whole = self.input.held().is_empty() && self.request.is_written();
                 if then == Then::Persists
-                    && request.then == Then::Persists
+                    && self.request.then == Then::Persists
                     && is_whole
-                    && let Some(mut connection) = connection
+                    && let Some(mut connection) = self.connection.take()
                 {
                     connection.age = Age::Reused;
-                    server.put(connection, at, most_idle(&head.headers));
+                    self.server.put(connection, at, most_idle(&head.headers));
                 }
-                (at, Ok(attempt.reply(head, body)))
+                let body = mem::take(&mut self.body);
+                (at, Ok(self.attempt.reply(head, body)))
             }
-            Err(failure) => (attempt.clock.now(), Err(failure)),
+            Err(failure) => (self.attempt.clock.now(), Err(failure)),
         };
-        input.rest(&direct.spare);
-        direct.spare.written(request.into_buffer());
-        drop(held);
-        attempt.end(at, end);
+        let spare = &self.direct.spare;
+        self.input.rest(spare);
+        spare.written(self.request.take_buffer());
+        self.lease = None;
+        self.attempt.end(at, end);
     }
 
     /// A head that is not the whole answer is told when it is there.
     fn tell_head(&mut self) {
         if let Some(head) = &self.head
-            && !std::mem::replace(&mut self.head_told, true)
+            && !mem::replace(&mut self.head_told, true)
         {
             self.attempt.tell_answered(head);
         }
     }
 
+    fn poll_connect(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        let connecting = self
+            .connecting
+            .get_or_insert_with(|| connect(&self.attempt, Rc::clone(&self.server)));
+        let connected = ready!(connecting.as_mut().poll(cx));
+        self.connecting = None;
+        let late = || self.attempt.late(self.last, Phase::Connect);
+        let connection = connected.map_err(|why| why.unwrap_or_else(late))?;
+        self.has(connection, self.attempt.clock.now());
+        self.attempt.tell_connected();
+        Poll::Ready(Ok(()))
+    }
+
     /// What becomes of the connection, and when the last byte came.
-    async fn answer(&mut self) -> Result<(Then, Tick), Failure> {
+    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Result<(Then, Tick), Failure>> {
         if self.connection.is_none() {
-            // It is seldom, and large: the memory of a try that has a connection stays small.
-            let connected = Box::pin(connect(&self.attempt, &self.server)).await;
-            self.connection = Some(connected?);
-            self.attempt.tell_connected();
+            ready!(self.poll_connect(cx))?;
         }
-        let mut last = match self.sent {
-            Sent::At(at) => at,
-            Sent::NotYet => self.attempt.clock.now(),
-        };
-        // When the first byte came of what is held.
-        let mut first = last;
         loop {
-            let happened = self.happens(self.attempt.patience(last)).await;
+            let happened = ready!(self.poll_happened(cx));
             let now = self.attempt.clock.now();
             let read = match happened {
                 Happened::Read(read) if now < self.attempt.grant.give_up_at => read,
                 Happened::Read(_) | Happened::Late => {
-                    return Err(self.attempt.late(last, self.phase()));
+                    return Poll::Ready(Err(self.attempt.late(self.last, self.phase())));
                 }
             };
             let read = read.map_err(|why| self.broken(&why))?;
             if read == 0 {
                 let closed = self.decoder.close().map(|()| (Then::Closes, now));
-                return closed.map_err(|what| self.faulty(what));
+                return Poll::Ready(closed.map_err(|what| self.faulty(what)));
             }
-            last = now;
+            self.last = now;
             self.is_answering = true;
             if self.input.held().len() == read {
-                first = now;
+                self.first = now;
             }
-            if let Some(then) = self.take(&mut first, now)? {
-                return Ok((then, now));
+            if let Some(then) = self.take(now)? {
+                return Poll::Ready(Ok((then, now)));
             }
             self.tell_head();
         }
     }
 
     /// Writes on, until something is read or it is too late.
-    async fn happens(&mut self, patience: Tick) -> Happened {
-        poll_fn(|cx| {
-            let connection = self.connection.as_mut().expect("it is open");
-            if let Writing::GoesOn = self.writing {
-                let at = self.attempt.clock.now();
-                let written = connection.poll_write(cx, &mut self.request);
-                self.writes(written, at);
-            }
-            let connection = self.connection.as_mut().expect("it is open");
-            if let Poll::Ready(read) = connection.poll_read(cx, &mut self.input, &self.direct.spare)
-            {
-                return Poll::Ready(Happened::Read(read));
-            }
-            let late = connection.deadline.poll_until(patience, cx);
-            late.map(|()| Happened::Late)
-        })
-        .await
+    fn poll_happened(&mut self, cx: &mut Context<'_>) -> Poll<Happened> {
+        let connection = self.connection.as_mut().expect(OPEN);
+        if let Writing::GoesOn = self.writing {
+            let at = self.attempt.clock.now();
+            let written = connection.poll_write(cx, &mut self.request);
+            self.writes(written, at);
+        }
+        let connection = self.connection.as_mut().expect(OPEN);
+        let read = connection.poll_read(cx, &mut self.input, &self.direct.spare);
+        if let Poll::Ready(read) = read {
+            return Poll::Ready(Happened::Read(read));
+        }
+        let patience = self.attempt.patience(self.last);
+        let late = connection.deadline.poll_until(patience, cx);
+        late.map(|()| Happened::Late)
     }
 
     /// Takes what was read, at `now`. Returns what is to become of the connection, at the end.
-    fn take(&mut self, first: &mut Tick, now: Tick) -> Result<Option<Then>, Failure> {
+    fn take(&mut self, now: Tick) -> Result<Option<Then>, Failure> {
         loop {
             let decoded = self.decoder.decode(self.input.held(), &mut self.body);
             let (taken, found) = decoded.map_err(|what| self.faulty(what))?;
@@ -236,14 +262,14 @@ impl Exchange {
                 }
                 Found::Part => {
                     if taken > 0 {
-                        *first = now;
+                        self.first = now;
                     }
                     return Ok(None);
                 }
                 Found::Head(status, headers, announced) => {
                     self.head = Some(Head {
-                        at: *first,
-                        wall: self.attempt.clock.wall_at(*first),
+                        at: self.first,
+                        wall: self.attempt.clock.wall_at(self.first),
                         status,
                         headers,
                     });

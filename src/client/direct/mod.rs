@@ -23,15 +23,15 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
-use super::ClientSpec;
 use super::attempt::Attempt;
-use super::pool::After;
+use super::pool::Lease;
+use super::{Carrier, ClientSpec};
 use crate::clock::Clock;
 use crate::job::Job;
 use crate::units::Tick;
 use connect::connect_until;
 use connection::at_once;
-use exchange::Exchange;
+pub(super) use exchange::Exchange;
 use request::Request;
 use server::Opening;
 pub(super) use server::Server;
@@ -68,19 +68,17 @@ pub(super) struct Direct {
 }
 
 impl Direct {
-    /// Makes the try: what goes out at once goes out here, at `at`; what is returned waits for the answer. What is held is
-    /// let go of before the end is told.
+    /// Makes the try: what goes out at once goes out here, at `at`; what is returned waits for the answer.
     pub(super) fn start(
         self: &Rc<Self>,
         attempt: Attempt,
         server: Rc<Server>,
         job: &Job,
-        after: After,
+        lease: Lease<Carrier>,
         mut at: Tick,
-        held: impl Sized + 'static,
-    ) -> impl Future<Output = ()> + 'static {
+    ) -> Exchange {
         let buffer = self.spare.writing();
-        let mut request = Request::of(job, &server, after, buffer);
+        let mut request = Request::of(job, &server, lease.after(), buffer);
         let mut open = None;
         while let Some(mut connection) = server.take(at) {
             match at_once(|cx| connection.poll_write(cx, &mut request)) {
@@ -94,10 +92,10 @@ impl Direct {
         }
         let direct = Rc::clone(self);
         let method = job.method.clone();
-        let mut exchange = Exchange::new(direct, attempt, server, request, method);
+        let mut exchange = Exchange::new(direct, lease, attempt, server, request, method);
         if let Some((connection, written)) = open {
             exchange.goes_on(connection, written, at);
         }
-        exchange.run(held)
+        exchange
     }
 }

@@ -1,5 +1,7 @@
 //! A request as it goes out: a head, then a body as it stands in the job. Floor 4: doors.
 
+use std::mem;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -100,8 +102,8 @@ impl Request {
     }
 
     /// The memory, to be used again.
-    pub(super) fn into_buffer(self) -> Vec<u8> {
-        self.first
+    pub(super) fn take_buffer(&mut self) -> Vec<u8> {
+        mem::take(&mut self.first)
     }
 }
 

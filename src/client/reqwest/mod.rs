@@ -12,9 +12,9 @@ use http::{HeaderMap, HeaderValue, Method};
 use url::Url;
 
 use super::attempt::{Attempt, Phase};
-use super::pool::After;
+use super::pool::{After, Lease};
 use super::tls::{Tls, Trust};
-use super::{Refused, Via};
+use super::{Carrier, Refused, Via};
 use crate::fields::Fields;
 use crate::job::{Headers, Job};
 use crate::outcome::{Failure, FailureKind, Head, Reply};
@@ -40,22 +40,21 @@ impl Library {
         Ok(Self { client, name })
     }
 
-    /// Makes the try. What is held is let go of before the end is told.
+    /// Makes the try. The lease is let go of before the end is told.
     pub(super) fn start(
         self,
-        attempt: Attempt,
+        mut attempt: Attempt,
         job: &Job,
         via: Via,
-        after: After,
-        held: impl Sized + 'static,
+        lease: Lease<Carrier>,
     ) -> impl Future<Output = ()> + 'static {
-        let request = self.request(job, via.url(job), after);
+        let request = self.request(job, via.url(job), lease.after());
         async move {
             let end = match request {
                 Ok(request) => send(&attempt, &self.client, request).await,
                 Err(why) => Err(why.failure(&self.name)),
             };
-            drop(held);
+            drop(lease);
             let ended = attempt.clock.now();
             attempt.end(ended, end);
         }
