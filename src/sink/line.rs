@@ -333,13 +333,20 @@ fn headers(fields: &Fields, out: &mut Vec<u8>) {
     object.end();
 }
 
-/// Bytes that are no UTF-8 become U+FFFD. `set-cookie` is a credential, and URLs may hold some.
+/// `set-cookie` is a credential, and URLs may hold some.
 fn shown<'a>(name: &[u8], value: &'a [u8]) -> Cow<'a, str> {
-    let text = String::from_utf8_lossy(value);
     match name {
         b"set-cookie" => Cow::Borrowed("***"),
-        b"location" | b"content-location" => Cow::Owned(without_credentials(&text)),
-        _ => text,
+        b"location" | b"content-location" => Cow::Owned(without_credentials(&text(value))),
+        _ => text(value),
+    }
+}
+
+/// Bytes that are no UTF-8 become U+FFFD; nearly all values are, and finding that alone is quicker.
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    match str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
     }
 }
 
@@ -531,6 +538,26 @@ mod tests {
         );
         let body = b"{\n  \"q\": [1,\r\n 2]\n}\n";
         assert_eq!(written(&FORM, &outcome(body)), expected);
+    }
+
+    #[test]
+    fn a_header_that_comes_again_is_a_list_where_it_first_stood() {
+        let fields: [(&str, &[u8]); 6] = [
+            ("x-b", b"1"),
+            ("x-a", b"\xff\""),
+            ("X-B", b"2"),
+            ("location", b"http://u:canary@h.test/"),
+            ("x-c", b""),
+            ("x-b", b"1"),
+        ];
+        let mut out = Vec::new();
+        headers(&Fields::of(fields), &mut out);
+        let expected = concat!(
+            r#"{"x-b":["1","2","1"],"x-a":""#,
+            "\u{fffd}",
+            r#"\"","location":"http://***@h.test/","x-c":""}"#,
+        );
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 
     #[test]
