@@ -1,10 +1,9 @@
 //! Which jobs have their result already: found by id, else by content. Floor 4: doors.
 
 use std::collections::{BTreeMap, HashMap};
-use std::hash::Hasher;
 use std::ops::Range;
 
-use siphasher::sip::SipHasher24;
+use twox_hash::XxHash3_64;
 
 use super::row::Row;
 use crate::job::{BadLine, History, Job, JobHash};
@@ -72,9 +71,7 @@ impl Name {
 }
 
 fn hash(id: &str) -> u64 {
-    let mut hasher = SipHasher24::new();
-    hasher.write(id.as_bytes());
-    hasher.finish()
+    XxHash3_64::oneshot(id.as_bytes())
 }
 
 impl Done {

@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::hash::Hasher;
 
-use siphasher::sip::SipHasher24;
+use twox_hash::XxHash3_64;
 
 /// So many small maps grow one after the other, where one large map would stop the reader for a second.
 /// The upper six bits of the hash choose.
@@ -39,9 +38,7 @@ impl Ids {
 
     /// Notes the id; the line that already has it, if one does.
     pub(super) fn claim(&mut self, id: &str, line: Line) -> Option<Line> {
-        let mut hasher = SipHasher24::new();
-        hasher.write(id.as_bytes());
-        let hash = hasher.finish();
+        let hash = XxHash3_64::oneshot(id.as_bytes());
         let shard = (hash >> 58) as usize;
         match self.shards[shard].entry(hash) {
             Entry::Occupied(first) => Some(Line {

@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::hash::Hasher as _;
 use std::sync::Arc;
 
 use http::HeaderName;
 use http::header::HOST;
 use serde_json::value::RawValue;
-use siphasher::sip128::{Hasher128 as _, SipHasher24};
+use twox_hash::XxHash3_128;
 use url::{Position, Url};
 
 use super::secret::{is_secret_field, is_secret_header};
@@ -146,10 +145,8 @@ impl Column {
 
     /// `key 1`, `key 2`, in the order in which values were first met.
     fn numbered(&mut self, value: &[u8]) -> String {
-        let mut hasher = SipHasher24::new();
-        hasher.write(value);
         let next = self.numbers.len() + 1;
-        let number = self.numbers.entry(hasher.finish128().as_u128());
+        let number = self.numbers.entry(XxHash3_128::oneshot(value));
         format!("key {}", number.or_insert(next))
     }
 

@@ -1,9 +1,8 @@
 //! A value of the input as it may be shown. Floor 4: doors.
 
 use std::borrow::Cow;
-use std::hash::Hasher as _;
 
-use siphasher::sip::SipHasher24;
+use twox_hash::XxHash3_64;
 
 use crate::letters::acts;
 
@@ -32,9 +31,8 @@ pub(super) fn shown(value: &[u8]) -> Cow<'_, str> {
         }
         short.push_str(&letter);
     }
-    let mut hasher = SipHasher24::new();
-    hasher.write(value);
-    Cow::Owned(format!("{short} #{:016x}", hasher.finish()))
+    let hash = XxHash3_64::oneshot(value);
+    Cow::Owned(format!("{short} #{hash:016x}"))
 }
 
 #[cfg(test)]
