@@ -224,7 +224,8 @@ impl Feed {
         }
         let bytes = std::mem::take(&mut self.bytes);
         let room = self.room_for(bytes);
-        let lines = std::mem::take(&mut self.lines).into_iter();
+        let next = Vec::with_capacity((TOGETHER / LEAST) as usize);
+        let lines = std::mem::replace(&mut self.lines, next).into_iter();
         self.sender.send(Batch { lines, room }).map_err(|_| Gone)
     }
 
