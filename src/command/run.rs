@@ -5,8 +5,6 @@ use std::io::{self, IsTerminal};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
-use std::thread;
 
 use rustix::fs::fstat;
 use tokio::runtime::{self, Runtime};
@@ -33,7 +31,7 @@ use crate::report::limits::{self, INDENT};
 use crate::report::{Facts, Report, Standing};
 use crate::signals::Ears;
 use crate::sink::{Existing, Form, Inputs, SinkSpec, Target, Tell};
-use crate::source::{self, Reader, Times};
+use crate::source::{self, Reader, Times, Total};
 use crate::terminal::Columns;
 use crate::units::Cost;
 use crate::usage::UsageRule;
@@ -307,7 +305,7 @@ fn go(
             .listen(clock, rules.grace)
             .map_err(|why| unheard(&why))?,
         asks: outside.asks,
-        total: counted(input.spec),
+        total: Total::of(input.spec),
         progress: Progress::new(progress_mode(&args.output), setup),
         notes: match (args.output.quiet, args.output.verbose) {
             (true, _) => Notes::None,
@@ -348,16 +346,6 @@ fn usage(args: &RunArgs, limits: &[Spec]) -> UsageRule {
         Some(at) => UsageRule::At(at.clone()),
         None => UsageRule::Found,
     }
-}
-
-/// The lines of the input, counted beside the run: the progress line shows them when they are known, and goes
-/// without them where the system gives no thread.
-fn counted(spec: source::Spec) -> Arc<OnceLock<u64>> {
-    let total = Arc::new(OnceLock::new());
-    let told = Arc::clone(&total);
-    let thread = thread::Builder::new().name("count".to_owned());
-    drop(thread.spawn(move || source::count(&spec).map(|count| told.set(count))));
-    total
 }
 
 fn progress_mode(output: &OutputArgs) -> Mode {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::mem;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::StatusCode;
@@ -18,7 +17,7 @@ use crate::outcome::{Failure, FailureKind, Outcome, Status};
 use crate::progress::{Progress, Snapshot};
 use crate::signals::Heard;
 use crate::sink::Sink;
-use crate::source::{Line, Reader};
+use crate::source::{Line, Reader, Total};
 use crate::units::{Tick, show_span};
 
 /// A late wake-up within this costs no rate. Timers ring 0.1 ms late, but a busy machine holds a program
@@ -45,8 +44,8 @@ pub struct Live {
     pub signals: UnboundedReceiver<Heard>,
     /// Who wants to see the figures.
     pub asks: UnboundedReceiver<Ask>,
-    /// The lines of the input, once somebody has counted them.
-    pub total: Arc<OnceLock<u64>>,
+    /// The lines of the input: counted when somebody is shown how far the run is.
+    pub total: Total,
     /// What the user sees meanwhile.
     pub progress: Progress,
     /// What is said beside it.
@@ -94,10 +93,15 @@ struct Run {
     stop_told: bool,
     grace: Option<Duration>,
     failures: BTreeSet<FailureKind>,
+    /// Somebody wants to know how far it is, and is told at this moment at the latest.
+    tell_by: Option<Tick>,
 }
 
 /// While a write takes so long, nobody is heard and nothing is shown.
 const HUNG: Duration = Duration::from_millis(20);
+
+/// So long the answer to who asks waits for the count of the lines: a gigabyte takes longer.
+const COUNT: Duration = Duration::from_millis(200);
 
 /// After a second signal the writer has so long for what was handed over.
 const LAST_LINES: Duration = Duration::from_millis(300);
@@ -122,14 +126,23 @@ impl Live {
             draining: false,
             stop_told: false,
             failures: BTreeSet::new(),
+            tell_by: None,
         };
+        if run.live.progress.due().is_some() {
+            run.live.total.ask();
+        }
         loop {
             let wake = run.turn();
             if let Some(end) = run.end.take() {
                 return Ok(run.close(end).await);
             }
             let wants_line = run.asked > 0 && run.reading;
-            let wake = [wake, run.live.progress.due(), run.live.sink.due()];
+            let wake = [
+                wake,
+                run.live.progress.due(),
+                run.live.sink.due(),
+                run.tell_by,
+            ];
             let wake = wake.into_iter().flatten().min();
             let woken = tokio::select! {
                 biased;
@@ -137,6 +150,7 @@ impl Live {
                 () = run.live.client.go_on() => Woken::Tries,
                 Some(event) = run.live.events.recv() => Woken::Event(event),
                 line = run.live.reader.next(), if wants_line => Woken::Line(line),
+                () = run.live.total.counted(), if run.tell_by.is_some() => Woken::Time,
                 () = wait_until(&mut alarm, wake) => Woken::Time,
                 Some(ask) = run.live.asks.recv() => Woken::Asked(ask),
             };
@@ -145,7 +159,7 @@ impl Live {
                 Woken::Event(event) => run.tell(event),
                 Woken::Line(line) => run.line(line),
                 Woken::Heard(Heard::End(signal, at)) => run.signalled(signal, at),
-                Woken::Heard(Heard::Show) => run.status(),
+                Woken::Heard(Heard::Show) => run.wants_status(),
                 Woken::Asked(ask) => ask.answer(&run.engine.figures(run.now)),
                 Woken::Tries | Woken::Time => {}
             }
@@ -387,19 +401,32 @@ impl Run {
             let snapshot = self.snapshot();
             self.live.progress.update(now, &snapshot);
         }
+        if let Some(by) = self.tell_by
+            && (by <= now || !self.live.total.is_awaited())
+        {
+            self.status();
+        }
     }
 
-    /// The same for somebody who asks.
+    /// Somebody wants to know how far it is: the lines are counted for it, if they were not before.
+    fn wants_status(&mut self) {
+        if self.reading {
+            self.live.total.ask();
+        }
+        self.tell_by.get_or_insert(self.now.after(COUNT));
+    }
+
     fn status(&mut self) {
+        self.tell_by = None;
         let snapshot = self.snapshot();
         self.live.progress.status(self.live.clock.now(), &snapshot);
     }
 
-    fn snapshot(&self) -> Snapshot {
+    fn snapshot(&mut self) -> Snapshot {
         let (in_flight, waiting) = self.engine.load();
         let counts = self.engine.counts();
         let total = if self.reading {
-            self.live.total.get().copied()
+            self.live.total.known()
         } else {
             Some(counts.read)
         };
@@ -417,6 +444,9 @@ impl Run {
 
     async fn close(mut self, end: End) -> (Summary, End) {
         self.write();
+        if self.tell_by.is_some() {
+            self.status();
+        }
         let (in_flight, _) = self.engine.load();
         if matches!(end, End::Signalled(_) | End::Stopped(_)) && in_flight > 0 {
             self.live

@@ -244,7 +244,7 @@ fn a_line_without_end_is_one_bad_line_and_the_next_is_read() {
         inputs: vec![Input::File(jobs.path().to_owned())],
         ..Spec::default()
     };
-    assert_eq!(count(&spec), Some(2));
+    assert_eq!(count::count(&spec), Some(2));
     let lines = lines(&spec);
     let bad = lines[0].as_ref().unwrap_err();
     assert_eq!(

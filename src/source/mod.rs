@@ -35,7 +35,7 @@ use crate::letters::calm;
 
 pub use batches::Batches;
 pub use chosen::{Chosen, Found, Written};
-pub use count::count;
+pub use count::Total;
 use count::makes_result;
 use draft::Fault;
 use ids::Ids;
