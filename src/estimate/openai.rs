@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{Encoding, Estimate};
-use crate::json::{self, Members};
+use crate::json::{self, Member};
 
 /// Tokens around each message: `OpenAI` cookbook, "How to count tokens with tiktoken", §6.
 const MESSAGE: u64 = 3;
@@ -59,7 +59,7 @@ pub(super) fn estimate(body: &[u8]) -> Option<Estimate> {
     let extra = extra
         .into_iter()
         .flatten()
-        .map(|value| count.strings(value));
+        .map(|value| count.strings(value.get()));
     let listed = [request.messages, request.prompt, request.input];
     let listed = listed.into_iter().flatten().map(|value| count.list(value));
     Some(Estimate {
@@ -100,7 +100,7 @@ impl Request<'_> {
 
 /// Texts or arrays of tokens in an array are a prompt each; anything else is one.
 fn prompts(prompt: &RawValue) -> u64 {
-    let elements = elements(prompt).unwrap_or_default();
+    let elements = elements(prompt.get()).unwrap_or_default();
     let each = elements.iter().filter(|element| !is_number(element));
     (each.count() as u64).max(1)
 }
@@ -112,8 +112,8 @@ struct Count(Encoding);
 impl Count {
     /// A text; or an array of texts, of tokens, of arrays of tokens, or of messages.
     fn list(self, value: &RawValue) -> u64 {
-        let Some(elements) = elements(value) else {
-            return self.strings(value);
+        let Some(elements) = elements(value.get()) else {
+            return self.strings(value.get());
         };
         let tokens = elements.iter().map(|element| self.element(element)).sum();
         let is_message = |element: &&RawValue| element.get().starts_with('{');
@@ -128,21 +128,19 @@ impl Count {
         if is_number(element) {
             return 1;
         }
-        match (elements(element), serde_json::from_str(element.get())) {
+        let element = element.get();
+        match (elements(element), json::members(element)) {
             (Some(tokens), _) => tokens.len() as u64,
-            (None, Ok(Members(members))) => self.message(&members),
+            (None, Ok(members)) => self.message(&members),
             (None, Err(_)) => self.strings(element),
         }
     }
 
-    fn message(self, members: &[(impl AsRef<str>, &RawValue)]) -> u64 {
-        let member = |(name, value): &(_, &RawValue)| {
-            let name: &str = AsRef::as_ref(name);
-            match (name, elements(value)) {
-                ("content", Some(parts)) => parts.iter().map(|part| self.part(part)).sum(),
-                ("name", _) => NAME + self.strings(value),
-                _ => self.strings(value),
-            }
+    fn message(self, members: &[Member<'_>]) -> u64 {
+        let member = |(name, value): &Member<'_>| match (&**name, elements(value)) {
+            ("content", Some(parts)) => parts.iter().map(|part| self.part(part)).sum(),
+            ("name", _) => NAME + self.strings(value),
+            _ => self.strings(value),
         };
         MESSAGE + members.iter().map(member).sum::<u64>()
     }
@@ -150,18 +148,18 @@ impl Count {
     /// A part of a message: text, an image, sound.
     fn part(self, part: &RawValue) -> u64 {
         let text = json::find(part.get(), &["text"]);
-        text.map_or(0, |text| self.strings(text))
+        text.map_or(0, |text| self.strings(text.get()))
     }
 
     /// All strings in a value, each by itself.
-    fn strings(self, value: &RawValue) -> u64 {
-        self.0.count_strings(value.get().as_bytes()).input
+    fn strings(self, value: &str) -> u64 {
+        self.0.count_strings(value.as_bytes()).input
     }
 }
 
-fn elements(value: &RawValue) -> Option<Vec<&RawValue>> {
-    let array = value.get().starts_with('[');
-    array.then(|| serde_json::from_str(value.get()).ok())?
+fn elements(value: &str) -> Option<Vec<&RawValue>> {
+    let array = value.starts_with('[');
+    array.then(|| serde_json::from_str(value).ok())?
 }
 
 fn is_number(value: &RawValue) -> bool {

@@ -1,7 +1,8 @@
 //! JSON texts that are read in place. Floor 1: words.
 
 mod members;
+mod plain;
 mod pointer;
 
-pub use members::{Members, Name};
+pub use members::{Member, Name, members};
 pub use pointer::{Pointer, find};

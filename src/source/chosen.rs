@@ -113,7 +113,7 @@ impl Chosen {
 fn body_file(draft: &Draft<'_>) -> Option<PathBuf> {
     let mut fields = draft.fields.iter();
     let (_, value) = fields.find(|(name, _)| name == "body_file")?;
-    serde_json::from_str(value.get()).ok()
+    serde_json::from_str(value).ok()
 }
 
 /// As it is given, else by the first line that is not blank.

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use http::Method;
-use serde_json::value::RawValue;
 
 use super::at;
 use crate::job::{BadLine, Headers, JobHash, Json, Place};
+use crate::json::Member;
 
 /// What is wrong with a line.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ pub(super) struct Draft<'a> {
     pub(super) at: Option<at::Written<'a>>,
     pub(super) meta: Option<Json>,
     /// All fields of the line as they stand there; a list of URLs has none.
-    pub(super) fields: Vec<(Cow<'a, str>, &'a RawValue)>,
+    pub(super) fields: Vec<Member<'a>>,
 }
 
 impl<'a> Draft<'a> {

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::draft::{Content, Draft, Fault, SaidUnits};
 use super::kept::Keeper;
 use super::lines::LineEnd;
-use crate::json::Members;
+use crate::json;
 use crate::letters::calm_path;
 
 /// The fields of a job.
@@ -46,7 +46,7 @@ pub(super) fn read<'a>(
     keeper: &mut Keeper,
     unknown: &mut dyn FnMut(&str, u64),
 ) -> Read<'a> {
-    let Members(members) = match serde_json::from_str(line) {
+    let members = match json::members(line) {
         Ok(members) => members,
         Err(why) => return (None, Err(not_json(&why, end))),
     };
@@ -129,23 +129,23 @@ fn plainly(reason: &str) -> &str {
 
 #[derive(Default)]
 struct Fields<'a> {
-    id: Option<&'a RawValue>,
-    method: Option<&'a RawValue>,
-    url: Option<&'a RawValue>,
-    headers: Option<&'a RawValue>,
-    body: Option<&'a RawValue>,
-    body_base64: Option<&'a RawValue>,
-    body_file: Option<&'a RawValue>,
-    tokens: Option<&'a RawValue>,
-    input_tokens: Option<&'a RawValue>,
-    output_tokens: Option<&'a RawValue>,
-    at: Option<&'a RawValue>,
-    key: Option<&'a RawValue>,
-    meta: Option<&'a RawValue>,
+    id: Option<&'a str>,
+    method: Option<&'a str>,
+    url: Option<&'a str>,
+    headers: Option<&'a str>,
+    body: Option<&'a str>,
+    body_base64: Option<&'a str>,
+    body_file: Option<&'a str>,
+    tokens: Option<&'a str>,
+    input_tokens: Option<&'a str>,
+    output_tokens: Option<&'a str>,
+    at: Option<&'a str>,
+    key: Option<&'a str>,
+    meta: Option<&'a str>,
 }
 
 impl<'a> Fields<'a> {
-    fn named(&mut self, name: &str) -> Option<&mut Option<&'a RawValue>> {
+    fn named(&mut self, name: &str) -> Option<&mut Option<&'a str>> {
         Some(match name {
             "id" => &mut self.id,
             "method" => &mut self.method,
@@ -166,8 +166,8 @@ impl<'a> Fields<'a> {
 }
 
 /// Null is the same as no field.
-fn given(field: Option<&RawValue>) -> Option<&RawValue> {
-    field.filter(|value| value.get() != "null")
+fn given(field: Option<&str>) -> Option<&str> {
+    field.filter(|value| *value != "null")
 }
 
 /// A body, and where its bytes are.
@@ -195,7 +195,7 @@ impl<'a> Context<'a> {
         if url.trim_ascii().is_empty() {
             let what = match fields.url {
                 None => "\"url\" is missing",
-                Some(value) if value.get() == "null" => "\"url\" is null",
+                Some("null") => "\"url\" is null",
                 Some(_) => "\"url\" is empty",
             };
             return Err(Fault::new(url_column, what, "give every line a \"url\""));
@@ -204,7 +204,7 @@ impl<'a> Context<'a> {
         self.headers(fields.headers, keeper)?;
         let units = self.units(fields)?;
         let (body, content) = self.body(fields, folder)?;
-        let meta = given(fields.meta).map(RawValue::get);
+        let meta = given(fields.meta);
         let in_line = match body {
             Body::InLine(text) => text,
             Body::Apart(_) | Body::None => "",
@@ -222,33 +222,33 @@ impl<'a> Context<'a> {
             },
             content,
             units,
-            at: given(fields.at).map(|value| (value.get(), self.column(value))),
+            at: given(fields.at).map(|value| (value, self.column(value))),
             meta: meta.map(|_| kept.meta),
             fields: Vec::new(),
         })
     }
 
     /// Byte of the line at which a value of it starts, from 1.
-    fn column(&self, value: &RawValue) -> u64 {
-        (value.get().as_ptr().addr() - self.line.as_ptr().addr()) as u64 + 1
+    fn column(&self, value: &str) -> u64 {
+        (value.as_ptr().addr() - self.line.as_ptr().addr()) as u64 + 1
     }
 
-    fn fault(&self, value: &RawValue, what: impl Into<String>, mend: impl Into<String>) -> Fault {
+    fn fault(&self, value: &str, what: impl Into<String>, mend: impl Into<String>) -> Fault {
         Fault::new(self.column(value), what, mend)
     }
 
-    fn text(&self, name: &str, field: Option<&'a RawValue>) -> Result<Option<Cow<'a, str>>, Fault> {
+    fn text(&self, name: &str, field: Option<&'a str>) -> Result<Option<Cow<'a, str>>, Fault> {
         let Some(value) = given(field) else {
             return Ok(None);
         };
-        let Some(text) = value.get().strip_prefix('"') else {
+        let Some(text) = value.strip_prefix('"') else {
             let what = format!("{name:?} must be a string");
             return Err(self.fault(value, what, "put it in double quotes"));
         };
         if !text.contains('\\') {
             return Ok(Some(Cow::Borrowed(&text[..text.len() - 1])));
         }
-        match serde_json::from_str(value.get()) {
+        match serde_json::from_str(value) {
             Ok(text) => Ok(Some(Cow::Owned(text))),
             Err(_) => Err(self.fault(
                 value,
@@ -259,7 +259,7 @@ impl<'a> Context<'a> {
     }
 
     /// Lower case is taken for upper: RFC 9110 §9.1 tells them apart, but no registered method has any.
-    fn method(&self, field: Option<&'a RawValue>) -> Result<Option<Method>, Fault> {
+    fn method(&self, field: Option<&'a str>) -> Result<Option<Method>, Fault> {
         let Some(text) = self.text("method", field)? else {
             return Ok(None);
         };
@@ -279,12 +279,12 @@ impl<'a> Context<'a> {
     }
 
     /// A string is one header; an array of strings is one header for each.
-    fn headers(&self, field: Option<&'a RawValue>, keeper: &mut Keeper) -> Result<(), Fault> {
+    fn headers(&self, field: Option<&'a str>, keeper: &mut Keeper) -> Result<(), Fault> {
         keeper.clear();
         let Some(value) = given(field) else {
             return Ok(());
         };
-        let Ok(Members(members)) = serde_json::from_str(value.get()) else {
+        let Ok(members) = json::members(value) else {
             let mend = "write {\"NAME\":\"VALUE\"}";
             return Err(self.fault(value, "\"headers\" must be an object of strings", mend));
         };
@@ -307,16 +307,16 @@ impl<'a> Context<'a> {
                 let what = format!("header {name:?} has a character that cannot be sent");
                 Err(self.fault(value, what, "leave out line breaks and control characters"))
             };
-            if !value.get().starts_with('[') {
+            if !value.starts_with('[') {
                 one(value, parsed)?;
                 continue;
             }
-            let values: Vec<&RawValue> = serde_json::from_str(value.get()).map_err(|_| {
+            let values: Vec<&RawValue> = serde_json::from_str(value).map_err(|_| {
                 let what = format!("header {name:?} must be a string or an array of strings");
                 self.fault(value, what, "put each value in double quotes")
             })?;
             for value in values {
-                one(value, parsed.clone())?;
+                one(value.get(), parsed.clone())?;
             }
         }
         Ok(())
@@ -330,11 +330,11 @@ impl<'a> Context<'a> {
         })
     }
 
-    fn count(&self, name: &str, field: Option<&'a RawValue>) -> Result<Option<u64>, Fault> {
+    fn count(&self, name: &str, field: Option<&'a str>) -> Result<Option<u64>, Fault> {
         let Some(value) = given(field) else {
             return Ok(None);
         };
-        value.get().parse().map(Some).map_err(|_| {
+        value.parse().map(Some).map_err(|_| {
             let what = format!("{name:?} must be a whole number from 0");
             self.fault(
                 value,
@@ -352,8 +352,8 @@ impl<'a> Context<'a> {
             return Err(self.fault(second, what, "keep one of them"));
         }
         if let Some(value) = given(fields.body) {
-            return match value.get().as_bytes()[0] {
-                b'{' | b'[' => Ok((Body::InLine(value.get()), Content::Json)),
+            return match value.as_bytes()[0] {
+                b'{' | b'[' => Ok((Body::InLine(value), Content::Json)),
                 b'"' => {
                     let body = match self.text("body", fields.body)? {
                         Some(Cow::Borrowed(text)) => Body::InLine(text),

@@ -14,7 +14,7 @@ use super::secret::{is_secret_field, is_secret_header};
 use super::shown::shown;
 use crate::error::Problem;
 use crate::job::{Headers, Keys, without_credentials};
-use crate::json::{self, Pointer};
+use crate::json::{self, Member, Pointer};
 use crate::limit::KeyBy;
 
 /// So many values of a key are shared by the jobs that have them: those met last.
@@ -46,7 +46,7 @@ enum By {
 }
 
 /// A line's fields as they stand there; none in a list of URLs.
-pub(super) type LineFields<'a> = [(Cow<'a, str>, &'a RawValue)];
+pub(super) type LineFields<'a> = [Member<'a>];
 
 impl KeyTable {
     /// A usage problem if a name is no header, or a pointer no pointer.
@@ -179,20 +179,19 @@ fn header<'a>(headers: &'a Headers, name: &HeaderName) -> Option<Cow<'a, [u8]>> 
 }
 
 /// What stands there. Only the field is read, and that only if the steps lead into it.
-fn field<'a>(fields: &LineFields<'a>, steps: &[Box<str>]) -> Option<&'a RawValue> {
+fn field<'a>(fields: &LineFields<'a>, steps: &[Box<str>]) -> Option<&'a str> {
     let (first, rest) = steps.split_first()?;
     let named = fields.iter().rev().find(|(name, _)| **name == **first);
     let (_, value) = named?;
     if rest.is_empty() {
         Some(value)
     } else {
-        json::find(value.get(), rest)
+        json::find(value, rest).map(RawValue::get)
     }
 }
 
 /// A string without quotes and escapes, anything else as written but for blanks; nothing for null.
-fn text(value: &RawValue) -> Cow<'_, str> {
-    let json = value.get();
+fn text(json: &str) -> Cow<'_, str> {
     match json.as_bytes()[0] {
         b'"' if json.contains('\\') => {
             // An escape that is no character stays as it is written.
@@ -239,7 +238,6 @@ mod tests {
     use http::HeaderValue;
 
     use super::*;
-    use crate::json::Members;
 
     fn field_key(name: &str) -> KeyBy {
         KeyBy::Field(name.into())
@@ -251,7 +249,7 @@ mod tests {
 
     /// The keys of a line, to which the command line adds `headers`.
     fn keys_with(table: &mut KeyTable, line: &str, url: &str, headers: &[(&str, &str)]) -> Keys {
-        let Members(fields) = serde_json::from_str(line).unwrap();
+        let fields = json::members(line).unwrap();
         let pair = |(name, value): &(&str, &str)| {
             let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
             (HeaderName::from_bytes(name.as_bytes()).unwrap(), value)
