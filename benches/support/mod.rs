@@ -4,6 +4,12 @@
 // Each bench uses its own part of it.
 #![allow(dead_code)]
 
+use tikv_jemallocator::Jemalloc;
+
 pub(crate) mod life;
 pub(crate) mod process;
 pub(crate) mod server;
+
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
