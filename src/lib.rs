@@ -7,6 +7,7 @@ pub mod dice;
 pub mod error;
 pub mod json;
 pub mod letters;
+pub mod statuses;
 pub mod units;
 
 // Floor 2, records: what is read and what became of it.

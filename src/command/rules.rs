@@ -39,6 +39,8 @@ impl RuleArgs {
             queue_timeout: self.waiting.queue_timeout.as_ref().and_then(Bound::limit),
             arrivals: self.waiting.arrivals,
             retry: Policy {
+                ok: retry.ok.clone(),
+                on: retry.retry_on.clone().unwrap_or_default(),
                 max_attempts: NonZeroU32::new(attempts).expect("parsed as at least one"),
                 backoff: retry.backoff,
                 jitter: retry.jitter,

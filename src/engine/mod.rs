@@ -61,7 +61,7 @@ use crate::job::{BadLine, Job};
 use crate::metrics::{Counts, Figures, Metrics, Owner, Summary, Turn};
 use crate::outcome::{Failure, FailureKind, Head, Outcome, Reply, Status, Try, Waits};
 use crate::quota;
-use crate::retry::{Final, Policy, Verdict};
+use crate::retry::{Final, Verdict};
 use crate::units::Tick;
 
 /// The state of a run. `tell` it what happened, then let it `decide`.
@@ -512,7 +512,7 @@ impl Engine {
     }
 
     fn answered(&mut self, ticket: Ticket, head: &Head) {
-        let asked = quota::retry_after(head).filter(|_| Policy::repeats(head.status));
+        let asked = quota::retry_after(head).filter(|_| self.rules.retry.on.answer(head.status));
         let held = self.roll.get(ticket);
         let lane = held.lane.expect(IN_A_LANE);
         self.gate.answered(&mut held.holds, head.at);

@@ -5,8 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::condition::{Bound, Figure, Op, Statuses, nearest_of, parts};
+use crate::metrics::condition::{Bound, Figure, Op, nearest_of, parts};
 use crate::outcome::Status;
+use crate::statuses::Statuses;
 
 /// `METRIC OP VALUE [in a row] [before ok]`.
 #[derive(Debug, Clone, PartialEq)]

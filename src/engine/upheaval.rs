@@ -13,7 +13,7 @@ use crate::fields::Fields;
 use crate::job::{JobHash, Origin, Place, Target, Units, UnitsFrom};
 use crate::limit::{KeyBy, Spec, keys_of};
 use crate::outcome::{Reached, Usage};
-use crate::retry::{Backoff, Jitter};
+use crate::retry::{Backoff, Jitter, Policy};
 use crate::units::Cost;
 
 /// The same seed gives the same world.

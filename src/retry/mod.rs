@@ -1,21 +1,28 @@
 //! Whether a job is tried again. Floor 3: rules.
 
 mod rest;
+mod which;
 
 use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::time::Duration;
 
-use http::{HeaderName, Method, StatusCode};
+use http::{HeaderName, Method};
 
 use crate::job::Job;
-use crate::outcome::{Failure, FailureKind, Reached, Reply, Status};
+use crate::outcome::{Failure, Reached, Reply, Status};
+use crate::statuses::Statuses;
 
 pub use rest::{Backoff, Jitter};
+pub use which::RetryOn;
 
 /// The rules for trying again. One for the whole run; it remembers nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
+    /// Answers that are successes.
+    pub ok: Statuses,
+    /// After which ends a job is tried again.
+    pub on: RetryOn,
     /// Tries in all, the first one included.
     pub max_attempts: NonZeroU32,
     /// Between which bounds rests grow.
@@ -31,6 +38,8 @@ pub struct Policy {
 impl Default for Policy {
     fn default() -> Self {
         Self {
+            ok: Statuses::success(),
+            on: RetryOn::default(),
             max_attempts: NonZeroU32::new(5).expect("5 is not zero"),
             backoff: Backoff::default(),
             jitter: Jitter::Full,
@@ -72,10 +81,6 @@ impl Final {
     }
 }
 
-/// Answers after which the same request may well succeed, whatever its method. RFC 9110 §15: 408, 500,
-/// 502, 503, 504; RFC 8470 §5.2: 425; RFC 6585 §4: 429; 529 is "overloaded" at several APIs.
-const RETRIED: [u16; 8] = [408, 425, 429, 500, 502, 503, 504, 529];
-
 /// RFC 9110 §9.2.2.
 const IDEMPOTENT: [Method; 6] = [
     Method::GET,
@@ -111,11 +116,15 @@ impl Policy {
         asked: Option<Duration>,
     ) -> Verdict {
         let maybe_done = match end {
-            Ok(reply) if reply.head.status.is_success() => return Verdict::Done(Final::Ok),
-            Ok(reply) if !Self::repeats(reply.head.status) => {
+            Ok(reply) if self.ok.has(reply.head.status.as_u16()) => {
+                return Verdict::Done(Final::Ok);
+            }
+            Ok(reply) if !self.on.answer(reply.head.status) => {
                 return Verdict::Done(Final::Hopeless);
             }
-            Err(failure) if !passes(failure.kind) => return Verdict::Done(Final::Hopeless),
+            Err(failure) if !self.on.failure(failure.kind) => {
+                return Verdict::Done(Final::Hopeless);
+            }
             Ok(_) => false,
             Err(failure) => failure.reached != Reached::NotSent,
         };
@@ -126,28 +135,6 @@ impl Policy {
         } else {
             Verdict::Again(self.rest(seq, tries, last_rest, asked))
         }
-    }
-
-    /// Whether an answer of `status` is one after which the same request may well succeed.
-    pub fn repeats(status: StatusCode) -> bool {
-        RETRIED.contains(&status.as_u16())
-    }
-}
-
-/// Whether such a failure may pass by itself.
-fn passes(kind: FailureKind) -> bool {
-    match kind {
-        FailureKind::Connect
-        | FailureKind::Timeout
-        | FailureKind::Reset
-        | FailureKind::IncompleteBody => true,
-        FailureKind::Invalid
-        | FailureKind::Dns
-        | FailureKind::Tls
-        | FailureKind::BodyTooLarge
-        | FailureKind::Http
-        | FailureKind::Limit
-        | FailureKind::QueueTimeout => false,
     }
 }
 
@@ -200,7 +187,7 @@ mod tests {
     use super::*;
     use crate::fields::Fields;
     use crate::job::{Origin, Place, Target};
-    use crate::outcome::Head;
+    use crate::outcome::{FailureKind, Head};
     use crate::units::Tick;
 
     fn job(method: Method) -> Job {
@@ -263,7 +250,7 @@ mod tests {
             retry_unsafe: RetryUnsafe::Never,
             ..Policy::default()
         };
-        for status in RETRIED {
+        for status in [408, 425, 429, 500, 502, 503, 504, 529] {
             for method in [Method::GET, Method::POST, Method::PATCH] {
                 let verdict = first(&policy, method, &Ok(answer(status)));
                 assert!(
@@ -271,6 +258,18 @@ mod tests {
                     "{status}: {verdict:?}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn what_is_a_success_is_neither_repeated_nor_failed() {
+        let policy = Policy {
+            ok: "200,404,503".parse().unwrap(),
+            ..Policy::default()
+        };
+        for (status, verdict) in [(404, Final::Ok), (503, Final::Ok), (201, Final::Hopeless)] {
+            let said = first(&policy, Method::GET, &Ok(answer(status)));
+            assert_eq!(said, Verdict::Done(verdict), "{status}");
         }
     }
 

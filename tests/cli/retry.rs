@@ -246,3 +246,59 @@ fn a_server_that_never_answers_is_a_timeout() {
     assert_eq!(result["error"]["kind"], "timeout");
     assert_eq!(server.requests().len(), 1);
 }
+
+/// Runs one URL with these options, all rests a millisecond. Returns the result.
+fn one(server: &Server, options: &[&str], code: i32) -> Value {
+    let done = Shaper::run()
+        .jobs("one.urls", server.list(1))
+        .args(["--backoff", "1ms..1ms"])
+        .args(options.iter().copied())
+        .with_results()
+        .output();
+    done.exits(code);
+    done.results()[0].clone()
+}
+
+#[test]
+fn what_is_tried_again_is_what_the_list_says() {
+    for (status, list, tries) in [
+        (409, "409", 2),
+        (501, "5xx", 2),
+        (503, "429,502", 1),
+        (503, "none", 1),
+        (429, "400-499", 2),
+    ] {
+        let server = Server::start([Step::status(status)]);
+        let result = one(&server, &["--retry-on", list, "--max-attempts", "2"], 1);
+        assert_eq!(result["attempts"], tries, "{status} {list}: {result}");
+        assert_eq!(server.requests().len(), tries);
+    }
+}
+
+#[test]
+fn a_status_that_is_ok_is_a_success_at_once() {
+    for (status, list, code) in [(404, "2xx,404", 0), (503, "200-599", 0), (200, "201", 1)] {
+        let server = Server::start([Step::status(status)]);
+        let result = one(&server, &["--ok", list], code);
+        let verdict = if code == 0 { "ok" } else { "failed" };
+        assert_eq!(result["status"], verdict, "{status} {list}: {result}");
+        assert_eq!(server.requests().len(), 1, "{status} {list}");
+    }
+}
+
+#[test]
+fn lists_that_are_none_are_refused_with_the_forms() {
+    for (option, value, form) in [
+        ("--retry-on", "dns", "incomplete_body"),
+        ("--retry-on", "", "incomplete_body"),
+        ("--ok", "299-200", "200-299"),
+        ("--ok", "none", "200-299"),
+    ] {
+        let done = Shaper::run()
+            .jobs("one.urls", "http://127.0.0.1:9/\n")
+            .args([option, value])
+            .output();
+        done.exits(2);
+        done.says(form);
+    }
+}

@@ -22,9 +22,10 @@ use crate::estimate::Estimator;
 use crate::job::Headers;
 use crate::limit::{KeyBy, Spec};
 use crate::model::ModelSpec;
-use crate::retry::{Backoff, Jitter, RetryUnsafe};
+use crate::retry::{Backoff, Jitter, RetryOn, RetryUnsafe};
 use crate::sink::{Fsync, Keep};
 use crate::source::Format;
+use crate::statuses::Statuses;
 use crate::units::{Cost, Rate, Secret, parse_duration};
 use crate::usage::UsageAt;
 
@@ -197,6 +198,12 @@ pub(in crate::command) struct RetryArgs {
     /// How rests are spread: full, equal, decorrelated, none
     #[arg(long, value_name = "KIND", default_value = "full", value_parser = one_of::<Jitter>(["full", "equal", "decorrelated", "none"]), hide_possible_values = true)]
     pub(in crate::command) jitter: Jitter,
+    /// After what a job is tried again; default: 408,425,429,500,502,503,504,529,connect,timeout,reset,incomplete_body
+    #[arg(long, value_name = "LIST|none")]
+    pub(in crate::command) retry_on: Option<RetryOn>,
+    /// Statuses of answers that are successes: 200-299,404
+    #[arg(long, value_name = "LIST", default_value = "200-299")]
+    pub(in crate::command) ok: Statuses,
     /// Seed of the jitter; default: a new one for each run
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
     pub(in crate::command) seed: Option<u64>,

@@ -22,7 +22,7 @@ use crate::metrics::littles::Theory;
 use crate::metrics::{Owner, Setup};
 use crate::outcome::{Head, Outcome};
 use crate::report::comparison::{Numbers, Raster};
-use crate::retry::Policy;
+use crate::retry::RetryOn;
 use crate::units::{Tick, nanos};
 
 /// Whether a client that does not try again looks at `Retry-After`.
@@ -43,6 +43,8 @@ pub(super) struct Trial<'a> {
     /// Slots that the conduct itself looks at.
     slots: u64,
     timeout: Duration,
+    /// After which answers a bad client sends again.
+    on: RetryOn,
     work: &'a Work,
     /// The next that arrives.
     next: u64,
@@ -96,6 +98,7 @@ impl<'a> Trial<'a> {
             asked,
             slots: numbers.slots.get(),
             timeout: course.timeout,
+            on: RetryOn::default(),
             work,
             next: 0,
             sleepers: VecDeque::new(),
@@ -366,7 +369,7 @@ impl<'a> Trial<'a> {
     fn is_repeated(&self, ticket: Ticket, status: StatusCode) -> bool {
         let flight = self.flights.get(&ticket);
         !self.draining
-            && Policy::repeats(status)
+            && self.on.answer(status)
             && flight.is_some_and(|flight| flight.repeats < self.conduct.repeats())
     }
 

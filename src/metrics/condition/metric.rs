@@ -1,12 +1,11 @@
 //! The figures of a run by the names that conditions have for them. Floor 3: rules.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::str::FromStr;
 
 use super::Known;
 use super::bound::{Figure, Unit};
 use crate::metrics::Latencies;
+use crate::statuses::Statuses;
 use crate::units::decimal;
 
 /// A figure of a run.
@@ -304,65 +303,5 @@ impl Named {
                 Figure::Share(ratio.ok_or("there are no slots, or no answers")? * 100.0)
             }
         })
-    }
-}
-
-/// Statuses of answers: `429`, `5xx`, `401,403`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Statuses(Vec<Class>);
-
-/// One status, or a hundred of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
-    One(u16),
-    Hundred(u16),
-}
-
-impl Statuses {
-    /// The statuses that are written like this; `None` if these are none.
-    pub fn read(text: &str) -> Option<Self> {
-        let classes = text.split(',').map(|word| {
-            let word = word.trim();
-            let (digits, rest) = word.split_at_checked(1)?;
-            let hundred: u16 = digits
-                .parse()
-                .ok()
-                .filter(|first| (1..=5).contains(first))?;
-            if rest.eq_ignore_ascii_case("xx") {
-                return Some(Class::Hundred(hundred));
-            }
-            let plain = word.len() == 3 && word.bytes().all(|byte| byte.is_ascii_digit());
-            plain.then(|| word.parse().ok().map(Class::One))?
-        });
-        classes.collect::<Option<_>>().map(Self)
-    }
-
-    /// Whether this is one of them.
-    pub fn has(&self, status: u16) -> bool {
-        self.0.iter().any(|class| match class {
-            Class::One(own) => *own == status,
-            Class::Hundred(first) => *first == status / 100,
-        })
-    }
-
-    /// How many of these answers.
-    pub fn among(&self, answers: &BTreeMap<u16, u64>) -> u64 {
-        let own = answers.iter().filter(|(status, _)| self.has(**status));
-        own.map(|(_, count)| count).sum()
-    }
-}
-
-impl fmt::Display for Statuses {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (nth, class) in self.0.iter().enumerate() {
-            if nth > 0 {
-                out.write_str(" or ")?;
-            }
-            match class {
-                Class::One(status) => write!(out, "{status}")?,
-                Class::Hundred(first) => write!(out, "{first}xx")?,
-            }
-        }
-        Ok(())
     }
 }

@@ -7,7 +7,6 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use bound::{Bound, Figure, Op};
-pub use metric::Statuses;
 pub(crate) use metric::nearest_of;
 
 use super::littles::Theory;
