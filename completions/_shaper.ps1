@@ -76,6 +76,7 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             [CompletionResult]::new('--base-url', '--base-url', [CompletionResultType]::ParameterName, 'What relative URLs are relative to')
             [CompletionResult]::new('--connect-timeout', '--connect-timeout', [CompletionResultType]::ParameterName, 'The longest that connecting may take: within it nothing was sent, so every job may try again')
             [CompletionResult]::new('--read-timeout', '--read-timeout', [CompletionResultType]::ParameterName, 'The longest gap between bytes of an answer')
+            [CompletionResult]::new('--retry-if-json', '--retry-if-json', [CompletionResultType]::ParameterName, 'Where a body says that its answer is no success, a JSON pointer: what stands there, but for null and nothing, is an error')
             [CompletionResult]::new('--usage', '--usage', [CompletionResultType]::ParameterName, 'Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves')
             [CompletionResult]::new('--transport', '--transport', [CompletionResultType]::ParameterName, 'What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and reqwest where a proxy of the environment stands before the server')
             [CompletionResult]::new('--max-body', '--max-body', [CompletionResultType]::ParameterName, 'The longest body that is taken')

@@ -72,6 +72,7 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --base-url 'What relative URLs are relative to'
             cand --connect-timeout 'The longest that connecting may take: within it nothing was sent, so every job may try again'
             cand --read-timeout 'The longest gap between bytes of an answer'
+            cand --retry-if-json 'Where a body says that its answer is no success, a JSON pointer: what stands there, but for null and nothing, is an error'
             cand --usage 'Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves'
             cand --transport 'What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and reqwest where a proxy of the environment stands before the server'
             cand --max-body 'The longest body that is taken'

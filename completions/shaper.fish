@@ -82,6 +82,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l data -d 'The body 
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l base-url -d 'What relative URLs are relative to' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l connect-timeout -d 'The longest that connecting may take: within it nothing was sent, so every job may try again' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l read-timeout -d 'The longest gap between bytes of an answer' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-if-json -d 'Where a body says that its answer is no success, a JSON pointer: what stands there, but for null and nothing, is an error' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l usage -d 'Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l transport -d 'What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and reqwest where a proxy of the environment stands before the server' -r -f -a "auto\t''
 direct\t''

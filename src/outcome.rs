@@ -36,6 +36,8 @@ pub struct Reply {
     pub body: Bytes,
     /// The units that the answer says were used; `None` if it does not say.
     pub used: Option<Usage>,
+    /// What its body says is wrong, for people, where that is looked for.
+    pub fault: Option<Box<str>>,
 }
 
 /// The units that an answer says were used.
@@ -100,6 +102,8 @@ pub enum FailureKind {
     IncompleteBody,
     /// The answer is longer than is kept.
     BodyTooLarge,
+    /// An answer with the status of a success, whose body says that it is none.
+    BodyError,
     /// An answer with a status that is not a success.
     Http,
     /// Costs more than a limit can ever hold.
@@ -109,7 +113,7 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Invalid,
         Self::Connect,
         Self::Dns,
@@ -118,6 +122,7 @@ impl FailureKind {
         Self::Reset,
         Self::IncompleteBody,
         Self::BodyTooLarge,
+        Self::BodyError,
         Self::Http,
         Self::Limit,
         Self::QueueTimeout,
@@ -139,6 +144,7 @@ impl FailureKind {
             Self::Reset => "reset",
             Self::IncompleteBody => "incomplete_body",
             Self::BodyTooLarge => "body_too_large",
+            Self::BodyError => "body_error",
             Self::Http => "http",
             Self::Limit => "limit",
             Self::QueueTimeout => "queue_timeout",

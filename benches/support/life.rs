@@ -109,5 +109,6 @@ fn reply() -> Reply {
         },
         body: Bytes::from_static(body),
         used: None,
+        fault: None,
     }
 }

@@ -103,7 +103,9 @@ impl Attempt {
         } else {
             None
         };
+        let fault = self.spec.fault.as_ref();
         Reply {
+            fault: fault.and_then(|at| at.read(&body)),
             head,
             body: body.into(),
             used,

@@ -28,6 +28,7 @@ use crate::engine::{Event, Grant, Ticket};
 use crate::error::Problem;
 use crate::job::{Job, Origin};
 use crate::outcome::{Failure, FailureKind, Reached};
+use crate::retry::FaultAt;
 use crate::usage::UsageRule;
 use attempt::Attempt;
 use direct::{Direct, Exchange, Server};
@@ -56,6 +57,8 @@ pub struct ClientSpec {
     pub user_agent: String,
     /// What of a whole answer with a status of success (2xx) says how much was used.
     pub usage: UsageRule,
+    /// Where the body of a whole answer says that it is no success.
+    pub fault: Option<FaultAt>,
     /// The most connections that stay open between tries, and those of tries that are to stay.
     pub kept: usize,
 }
@@ -70,6 +73,7 @@ impl Default for ClientSpec {
             via: Via::Direct,
             user_agent: concat!("shaper/", env!("CARGO_PKG_VERSION")).to_owned(),
             usage: UsageRule::Ignored,
+            fault: None,
             kept: usize::MAX,
         }
     }

@@ -333,6 +333,7 @@ fn client(
         read_timeout: args.http.read_timeout.as_ref().and_then(Bound::limit),
         max_body: args.http.max_body,
         usage: usage(args, &setup.limits),
+        fault: args.http.retry_if_json.clone(),
         via: mock.map_or(Via::Direct, |mock| Via::Mock(mock.address())),
         kept,
         ..ClientSpec::default()

@@ -192,6 +192,7 @@ fn first_failure(failure: &Failure) -> String {
         | FailureKind::Reset
         | FailureKind::IncompleteBody
         | FailureKind::BodyTooLarge
+        | FailureKind::BodyError
         | FailureKind::Http
         | FailureKind::Limit
         | FailureKind::QueueTimeout => "",

@@ -47,6 +47,7 @@ pub fn reply(status: StatusCode) -> Reply {
         head,
         body: Bytes::new(),
         used: None,
+        fault: None,
     }
 }
 

@@ -279,6 +279,7 @@ pub(super) mod tests {
             head,
             body: Bytes::new(),
             used: None,
+            fault: None,
         };
         engine.tell(
             now,

@@ -59,7 +59,7 @@ pub use talk::{Action, End, Event, Grant, Signal, Ticket};
 use crate::error::Problem;
 use crate::job::{BadLine, Job};
 use crate::metrics::{Counts, Figures, Metrics, Owner, Summary, Turn};
-use crate::outcome::{Failure, FailureKind, Head, Outcome, Reply, Status, Try, Waits};
+use crate::outcome::{Failure, FailureKind, Head, Outcome, Reached, Reply, Status, Try, Waits};
 use crate::quota;
 use crate::retry::{Final, Verdict};
 use crate::units::Tick;
@@ -562,7 +562,14 @@ impl Engine {
         let tries = work.attempts;
         let now_try = work.current();
         now_try.done = at;
-        now_try.failure = end.as_ref().err().cloned();
+        now_try.failure = match &end {
+            Ok(reply) => self.rules.retry.fault(reply).map(|fault| Failure {
+                kind: FailureKind::BodyError,
+                reached: Reached::Answered,
+                message: fault.to_owned(),
+            }),
+            Err(failure) => Some(failure.clone()),
+        };
         now_try.units = spent;
         if paid == Paid::NotSent {
             match now_try.sent.take() {
@@ -628,9 +635,10 @@ impl Engine {
         let work = held.work.take().expect(HAS_WORK);
         let error = match (&end, status) {
             (_, Status::Ok | Status::Invalid) => None,
-            (Ok(reply), Status::Failed) => {
-                Some((FailureKind::Http, format!("status {}", reply.head.status)))
-            }
+            (Ok(reply), Status::Failed) => Some(match self.rules.retry.fault(reply) {
+                Some(fault) => (FailureKind::BodyError, fault.to_owned()),
+                None => (FailureKind::Http, format!("status {}", reply.head.status)),
+            }),
             (Err(failure), Status::Failed) => Some((failure.kind, failure.message.clone())),
         };
         let outcome = Box::new(Outcome {

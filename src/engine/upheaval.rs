@@ -469,6 +469,7 @@ impl World {
                 used: [None, Some(0), Some(u64::MAX), Some(3)]
                     [usize::try_from(choice % 4).unwrap()]
                 .map(Usage::of),
+                fault: (choice % 5 == 0).then(|| "it is none".into()),
             }),
         };
         let seq = flight.seq;

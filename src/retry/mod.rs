@@ -1,5 +1,6 @@
 //! Whether a job is tried again. Floor 3: rules.
 
+mod fault;
 mod rest;
 mod which;
 
@@ -13,6 +14,7 @@ use crate::job::Job;
 use crate::outcome::{Failure, Reached, Reply, Status};
 use crate::statuses::Statuses;
 
+pub use fault::FaultAt;
 pub use rest::{Backoff, Jitter};
 pub use which::RetryOn;
 
@@ -116,9 +118,10 @@ impl Policy {
         asked: Option<Duration>,
     ) -> Verdict {
         let maybe_done = match end {
-            Ok(reply) if self.ok.has(reply.head.status.as_u16()) => {
-                return Verdict::Done(Final::Ok);
-            }
+            Ok(reply) if self.ok.has(reply.head.status.as_u16()) => match reply.fault {
+                None => return Verdict::Done(Final::Ok),
+                Some(_) => false,
+            },
             Ok(reply) if !self.on.answer(reply.head.status) => {
                 return Verdict::Done(Final::Hopeless);
             }
@@ -135,6 +138,12 @@ impl Policy {
         } else {
             Verdict::Again(self.rest(seq, tries, last_rest, asked))
         }
+    }
+
+    /// Why an answer with the status of a success is none, by its body.
+    pub fn fault<'a>(&self, reply: &'a Reply) -> Option<&'a str> {
+        let fault = reply.fault.as_deref()?;
+        self.ok.has(reply.head.status.as_u16()).then_some(fault)
     }
 }
 
@@ -216,6 +225,7 @@ mod tests {
             },
             body: Bytes::new(),
             used: None,
+            fault: None,
         }
     }
 

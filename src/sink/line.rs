@@ -454,6 +454,7 @@ mod tests {
             },
             body: Bytes::from_static(body),
             used: None,
+            fault: None,
         }
     }
 

@@ -293,6 +293,7 @@ fn lists_that_are_none_are_refused_with_the_forms() {
         ("--retry-on", "", "incomplete_body"),
         ("--ok", "299-200", "200-299"),
         ("--ok", "none", "200-299"),
+        ("--retry-if-json", "error", "JSON pointer"),
     ] {
         let done = Shaper::run()
             .jobs("one.urls", "http://127.0.0.1:9/\n")
@@ -301,4 +302,37 @@ fn lists_that_are_none_are_refused_with_the_forms() {
         done.exits(2);
         done.says(form);
     }
+}
+
+#[test]
+fn an_answer_whose_body_says_that_it_is_none_is_tried_again_where_that_is_asked_for() {
+    let slow = Step::ok().body(r#"{"error":{"code":429,"message":"slow down"}}"#);
+    let fine = Step::ok().body(r#"{"ok":true,"error":null}"#);
+    let server = Server::start([slow.clone(), fine.clone()]);
+    let result = one(&server, &[], 0);
+    assert_eq!(result["attempts"], 1, "{result}");
+
+    let server = Server::start([slow.clone(), Step::ok().body("{\"ok\":t"), fine]);
+    let result = one(&server, &["--retry-if-json", "/error"], 0);
+    assert_eq!(result["attempts"], 3, "{result}");
+    for nth in [0, 1] {
+        let error = &result["tries"][nth]["error"];
+        assert_eq!(error["kind"], "body_error", "{result}");
+    }
+
+    let server = Server::start([slow]);
+    let asked = ["--retry-if-json", "/error", "--max-attempts", "2"];
+    let result = one(&server, &asked, 1);
+    assert_eq!(result["status"], "failed", "{result}");
+    assert_eq!(result["error"]["kind"], "body_error");
+    let told = result["error"]["message"].as_str().unwrap_or_default();
+    assert!(
+        told.contains("/error") && told.contains("slow down"),
+        "{told}"
+    );
+    assert_eq!(
+        result["body"]["error"]["code"], 429,
+        "the last body is kept"
+    );
+    assert_eq!(server.requests().len(), 2);
 }

@@ -22,7 +22,7 @@ use crate::estimate::Estimator;
 use crate::job::Headers;
 use crate::limit::{KeyBy, Spec};
 use crate::model::ModelSpec;
-use crate::retry::{Backoff, Jitter, RetryOn, RetryUnsafe};
+use crate::retry::{Backoff, FaultAt, Jitter, RetryOn, RetryUnsafe};
 use crate::sink::{Fsync, Keep};
 use crate::source::Format;
 use crate::statuses::Statuses;
@@ -228,6 +228,9 @@ pub(in crate::command) struct HttpArgs {
     /// The longest gap between bytes of an answer
     #[arg(long, value_name = "DUR|none", help_heading = RETRY, allow_hyphen_values = true, value_parser = span_or_none)]
     pub(in crate::command) read_timeout: Option<Bound<Duration>>,
+    /// Where a body says that its answer is no success, a JSON pointer: what stands there, but for null and nothing, is an error
+    #[arg(long, value_name = "POINTER", help_heading = RETRY)]
+    pub(in crate::command) retry_if_json: Option<FaultAt>,
     /// Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves
     #[arg(long, value_name = "POINTER", help_heading = UNITS)]
     pub(in crate::command) usage: Option<UsageAt>,
