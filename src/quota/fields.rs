@@ -74,6 +74,12 @@ impl<'a> Fields<'a> {
         self.values(name).next()
     }
 
+    /// All values of this name as one list: RFC 9110 §5.3. `None` if there are none.
+    pub(super) fn list(&self, name: &str) -> Option<String> {
+        let values: Vec<_> = self.values(name).collect();
+        (!values.is_empty()).then(|| values.join(", "))
+    }
+
     /// Whether the answer has a field of this name, of whatever it speaks; `…-*` is any that begins so.
     pub(super) fn has(&self, name: &str) -> bool {
         all(self.head).any(|(own, _)| match name.strip_suffix('*') {

@@ -5,6 +5,7 @@
 
 mod asked;
 mod fields;
+mod ietf;
 mod moment;
 mod provider;
 mod span;
@@ -29,7 +30,7 @@ pub struct Word {
     /// Whether the same request may succeed later: `x-should-retry`, which goes before rules by status
     /// (openai-python, `_should_retry`).
     pub again: Option<bool>,
-    /// The limits that it tells, in the order of its provider.
+    /// The limits that it tells, in the order of its provider, those of the IETF fields last.
     pub quotas: Vec<Quota>,
     /// What is spent and does not come back by waiting (credit, a budget), in the words and letters of the server.
     pub spent: Option<Box<str>>,
@@ -119,7 +120,7 @@ impl Word {
 /// without one the headers tell it.
 ///
 /// The wait is that of the first that asks for one: a header in milliseconds; `Retry-After`; a limit of the
-/// provider that is spent. Of several spent ones the longest.
+/// provider that is spent; one of the IETF fields that is. Of several spent ones the longest.
 pub fn of_head(head: &Head, provider: Option<&'static Provider>) -> Word {
     let fields = Fields::of(head);
     let provider = provider.or_else(|| Provider::betrayed_by(&fields));
@@ -131,12 +132,14 @@ pub fn of_head(head: &Head, provider: Option<&'static Provider>) -> Word {
             ..Word::default()
         };
     }
-    let quotas = provider.map_or_else(Vec::new, |provider| provider.quotas(&fields));
+    let mut quotas = provider.map_or_else(Vec::new, |provider| provider.quotas(&fields));
     let own = || {
         let spent = quotas.iter().filter(|quota| quota.is_spent(head.status));
         asked::longest(spent.filter_map(Quota::returns))
     };
-    let wait = asked::wait(&fields).or_else(own);
+    let ietf = ietf::read(&fields);
+    let wait = asked::wait(&fields).or_else(own).or(ietf.wait);
+    quotas.extend(ietf.quotas);
     Word {
         wait: wait.or(unsaid),
         again: again(&fields),
