@@ -1,9 +1,10 @@
-//! What one answer says of its server's limits, by its headers. Floor 3: rules.
+//! What one answer says of its server's limits, by its headers and its body. Floor 3: rules.
 //!
 //! Everything is told, nothing is remembered. What is malformed says nothing; waits are rounded up,
 //! allowances down, and no span is longer than 584 years.
 
 mod asked;
+mod body;
 mod fields;
 mod ietf;
 mod moment;
@@ -11,6 +12,7 @@ mod provider;
 mod span;
 mod table;
 
+pub use body::of_body;
 pub use provider::Provider;
 
 use std::borrow::Cow;
