@@ -68,8 +68,21 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l jitter -d 'How res
 equal\t''
 decorrelated\t''
 none\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-on -d 'After what a job is tried again; default: 408,425,429,500,502,503,504,529,connect,timeout,reset,incomplete_body' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-on -d 'After what a job is tried again; default: 408, 425, 429, 500, 502, 503, 504, 529, connect, timeout, reset and incomplete bodies' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l ok -d 'Statuses of answers that are successes: 200-299,404' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-retry-after -d 'The longest wait that a server may ask for; a longer one closes its key, and the run ends when no key is open' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l provider -d 'Whose headers the answers have; default: by the host, or by the headers' -r -f -a "azure\t''
+openai\t''
+groq\t''
+together\t''
+anthropic\t''
+github\t''
+discord\t''
+gemini\t''
+gorgias\t''
+shopify\t''
+ietf\t''
+generic\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l seed -d 'Seed of the jitter; default: a new one for each run' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-unsafe -d 'Repeat a try that was sent and got no status line: never, idempotent, always' -r -f -a "never\t''
 idempotent\t''
@@ -204,8 +217,21 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l jitter -d 'How re
 equal\t''
 decorrelated\t''
 none\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l retry-on -d 'After what a job is tried again; default: 408,425,429,500,502,503,504,529,connect,timeout,reset,incomplete_body' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l retry-on -d 'After what a job is tried again; default: 408, 425, 429, 500, 502, 503, 504, 529, connect, timeout, reset and incomplete bodies' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l ok -d 'Statuses of answers that are successes: 200-299,404' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l max-retry-after -d 'The longest wait that a server may ask for; a longer one closes its key, and the run ends when no key is open' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l provider -d 'Whose headers the answers have; default: by the host, or by the headers' -r -f -a "azure\t''
+openai\t''
+groq\t''
+together\t''
+anthropic\t''
+github\t''
+discord\t''
+gemini\t''
+gorgias\t''
+shopify\t''
+ietf\t''
+generic\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l seed -d 'Seed of the jitter; default: a new one for each run' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l retry-unsafe -d 'Repeat a try that was sent and got no status line: never, idempotent, always' -r -f -a "never\t''
 idempotent\t''

@@ -110,10 +110,12 @@ pub enum FailureKind {
     Limit,
     /// Its wait is longer than `--queue-timeout`.
     QueueTimeout,
+    /// The server asks for a longer wait than `--max-retry-after`.
+    RetryAfterTooLong,
 }
 
 impl FailureKind {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Invalid,
         Self::Connect,
         Self::Dns,
@@ -126,6 +128,7 @@ impl FailureKind {
         Self::Http,
         Self::Limit,
         Self::QueueTimeout,
+        Self::RetryAfterTooLong,
     ];
 
     /// The kind of this word.
@@ -148,6 +151,7 @@ impl FailureKind {
             Self::Http => "http",
             Self::Limit => "limit",
             Self::QueueTimeout => "queue_timeout",
+            Self::RetryAfterTooLong => "retry_after_too_long",
         }
     }
 }

@@ -53,6 +53,7 @@ impl Statuses {
     }
 
     /// Those of both.
+    #[must_use]
     pub fn and(mut self, others: Self) -> Self {
         self.0.extend(others.0);
         self

@@ -18,6 +18,8 @@ mod plan;
 mod stops;
 #[path = "engine/vectors.rs"]
 mod vectors;
+#[path = "engine/word.rs"]
+mod word;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

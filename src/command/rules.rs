@@ -12,6 +12,9 @@ use crate::limit::{Guard, Kind, Leaves, Setting, Spec};
 use crate::retry::Policy;
 use crate::source::UnitsRule;
 
+/// How far apart jobs go after a pause: as many as waited for it would come at once, and trip the limit again.
+const RE_ENTRY: Duration = Duration::from_millis(5);
+
 impl RuleArgs {
     /// Where these limits stand in time; a problem if the guard does not suit them.
     pub(super) fn setting(&self, limits: &[Spec], epoch: Duration) -> Result<Setting, Problem> {
@@ -42,11 +45,14 @@ impl RuleArgs {
                 ok: retry.ok.clone(),
                 on: retry.retry_on.clone().unwrap_or_default(),
                 max_attempts: NonZeroU32::new(attempts).expect("parsed as at least one"),
+                max_retry_after: retry.max_retry_after.limit(),
                 backoff: retry.backoff,
                 jitter: retry.jitter,
                 retry_unsafe: retry.retry_unsafe,
                 seed,
             },
+            provider: retry.provider,
+            re_entry: Some(RE_ENTRY),
             timeout: retry.timeout.limit().unwrap_or(Duration::MAX),
             look_ahead: LookAhead {
                 jobs: usize::try_from(self.waiting.lookahead.get()).unwrap_or(usize::MAX),

@@ -74,23 +74,27 @@ pub(super) fn against(show: &ShowArgs, both: &Against) -> Result<(), Problem> {
 /// Why a run has ended before its time, and how to go on.
 pub(super) fn stopped(stopped: &Stopped, results: &Target) -> Problem {
     let what = format!(
-        "the run was stopped early: {} (--stop-if '{}')",
-        stopped.told, stopped.rule
+        "the run was stopped early: {} ({})",
+        stopped.told,
+        stopped.by()
     );
+    let (cause, never) = match &*stopped.rule {
+        Stopped::LONG_WAIT => ("wait so long", "--max-retry-after none waits by itself"),
+        Stopped::SPENT => (
+            "see to the quota where the server sells it",
+            "waiting does not mend it",
+        ),
+        rule if rule == StopIf::usual().to_string() => (
+            "give a key that is valid (--bearer-env, -H)",
+            "--stop-if none never stops",
+        ),
+        _ => ("mend what failed", "--stop-if none never stops"),
+    };
     let go_on = match results {
-        Target::File(_) => {
-            "then go on by the same command with --resume --retry-failed; --stop-if none never stops"
-        }
-        Target::Stdout | Target::Nowhere => {
-            "a run with -o FILE could go on with --resume; --stop-if none never stops"
-        }
+        Target::File(_) => "then go on by the same command with --resume --retry-failed",
+        Target::Stdout | Target::Nowhere => "a run with -o FILE could go on with --resume",
     };
-    let cause = if stopped.rule == StopIf::usual().to_string() {
-        "give a key that is valid (--bearer-env, -H), "
-    } else {
-        "mend what failed, "
-    };
-    Problem::new(Exit::SomeFailed, what, format!("{cause}{go_on}"))
+    Problem::new(Exit::SomeFailed, what, format!("{cause}, {go_on}; {never}"))
 }
 
 /// The report on results that were there before, on stdout unless a file is named, and the files beside it.

@@ -16,6 +16,7 @@ use url::Url;
 
 use super::typo::near;
 use crate::engine::{Order, StopIf};
+use crate::quota::Provider;
 use crate::report::hdr::Hdr;
 use crate::units::{Cost, Rate, parse_count, parse_duration, parse_span};
 
@@ -143,6 +144,12 @@ impl<P: TypedValueParser> TypedValueParser for OrElse<P> {
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new(self.words.iter().map(PossibleValue::new)))
     }
+}
+
+/// One of the providers whose headers are known.
+pub(super) fn provider() -> impl TypedValueParser<Value = &'static Provider> {
+    let names = Provider::all().map(|row| PossibleValue::new(row.name()));
+    PossibleValuesParser::new(names).try_map(|name| Provider::named(&name))
 }
 
 /// What `--ordered` means, given or not.

@@ -193,6 +193,7 @@ fn first_failure(failure: &Failure) -> String {
         | FailureKind::IncompleteBody
         | FailureKind::BodyTooLarge
         | FailureKind::BodyError
+        | FailureKind::RetryAfterTooLong
         | FailureKind::Http
         | FailureKind::Limit
         | FailureKind::QueueTimeout => "",
@@ -335,8 +336,9 @@ impl Run {
         self.stop_told = true;
         let (in_flight, _) = self.engine.load();
         let text = format!(
-            "stopping early: {} (--stop-if '{}'); finishing {in_flight} in flight",
-            stopped.told, stopped.rule
+            "stopping early: {} ({}); finishing {in_flight} in flight",
+            stopped.told,
+            stopped.by()
         );
         if self.live.notes >= Notes::First {
             self.live.progress.note(&text);

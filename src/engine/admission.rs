@@ -106,6 +106,12 @@ impl Engine {
         }
         held.phase = Phase::Flying;
         self.leaves_lane(ticket, lane);
+        if self.lanes.goes_one_by_one(lane)
+            && let Some(gap) = self.rules.re_entry
+        {
+            self.lanes.pause(lane, self.now.after(gap), Rest::ReEntry);
+            self.rush(lane);
+        }
         let action = self.grant(ticket, at);
         actions.push(action);
     }

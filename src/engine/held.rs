@@ -11,6 +11,7 @@ use super::talk::Ticket;
 use crate::job::Job;
 use crate::metrics::Owner;
 use crate::outcome::{Status, Try, UnitsSpent};
+use crate::retry::Said;
 use crate::units::Tick;
 
 /// A line from its reading until its result is in the file.
@@ -68,6 +69,8 @@ pub(super) struct Work {
     /// All that were begun.
     pub(super) attempts: u32,
     pub(super) last_rest: Duration,
+    /// What the server has said in the answer of the try that is in flight.
+    pub(super) said: Said,
     /// A connection is asked for, for its next try.
     pub(super) prepared: bool,
     pub(super) spent: UnitsSpent,
@@ -113,6 +116,7 @@ impl Work {
             tries: Vec::with_capacity(1),
             attempts: 0,
             last_rest: Duration::ZERO,
+            said: Said::default(),
             prepared: false,
             spent: UnitsSpent::default(),
         }
@@ -124,6 +128,7 @@ impl Work {
             self.tries.truncate(1);
         }
         self.tries.push(one);
+        self.said = Said::default();
         self.attempts = self.attempts.saturating_add(1);
     }
 

@@ -117,7 +117,7 @@ impl Rest {
     /// Whose the time of this rest is.
     pub(super) fn owner(self) -> Owner {
         match self {
-            Self::Asked => Owner::Pause,
+            Self::Asked | Self::ReEntry => Owner::Pause,
             Self::Unreachable => Owner::Connect,
         }
     }

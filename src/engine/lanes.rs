@@ -12,6 +12,7 @@ use super::keyed::StateId;
 use super::talk::Ticket;
 use crate::job::{Job, Keys, Origin};
 use crate::metrics::Owner;
+use crate::quota::Provider;
 use crate::units::Tick;
 
 /// Why a lane rests.
@@ -19,6 +20,8 @@ use crate::units::Tick;
 pub(super) enum Rest {
     /// Its server asked for it.
     Asked,
+    /// After such a rest its jobs go one by one.
+    ReEntry,
     /// A connect to its origin failed.
     Unreachable,
 }
@@ -70,6 +73,14 @@ struct Lane {
     back: BinaryHeap<Reverse<Entry>>,
     paused: Option<(Tick, Rest)>,
     parked: Option<Parked>,
+    /// Whose answers they are, by its host.
+    provider: Option<&'static Provider>,
+    /// Refusals without an answer of another kind between them.
+    refusals: u32,
+    /// So many jobs are to go one by one.
+    one_by_one: usize,
+    /// Nothing is sent any more.
+    closed: bool,
     /// When its last pause ended: nothing here could go before.
     open_since: Tick,
     /// Jobs of it that the engine holds, waiting or not.
@@ -94,7 +105,10 @@ impl Lane {
     }
 }
 
-/// All lanes that have members or rest.
+/// The most jobs that go one by one after a pause: a fast API is not held up for long.
+const ONE_BY_ONE: usize = 200;
+
+/// All lanes that have members, rest or are closed.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     all: Vec<Option<Lane>>,
@@ -120,6 +134,8 @@ pub(super) struct Lanes {
     waiting_open: usize,
     /// How many lanes there have ever been.
     seen: u64,
+    /// How many of them are closed.
+    closed: u64,
 }
 
 impl Lanes {
@@ -162,6 +178,10 @@ impl Lanes {
             back: BinaryHeap::new(),
             paused: None,
             parked: None,
+            provider: job.target.url.host_str().and_then(Provider::of_host),
+            refusals: 0,
+            one_by_one: 0,
+            closed: false,
             open_since: Tick::ZERO,
             members: 1,
         };
@@ -188,7 +208,7 @@ impl Lanes {
 
     fn forget_idle(&mut self, id: LaneId) -> Option<Arc<[StateId]>> {
         let lane = self.lane(id);
-        if lane.members > 0 || lane.paused.is_some() {
+        if lane.members > 0 || lane.paused.is_some() || lane.closed {
             return None;
         }
         let lane = self.all[id.0 as usize].take()?;
@@ -425,6 +445,53 @@ impl Lanes {
         }
     }
 
+    /// A job of this lane goes. Whether the next one is to keep its distance.
+    pub(super) fn goes_one_by_one(&mut self, id: LaneId) -> bool {
+        let lane = self.lane_mut(id);
+        let one_by_one = lane.one_by_one > 0;
+        lane.one_by_one = lane.one_by_one.saturating_sub(1);
+        one_by_one
+    }
+
+    /// An answer on this lane, a refusal or not.
+    pub(super) fn answered(&mut self, id: LaneId, refused: bool) {
+        let lane = self.lane_mut(id);
+        lane.refusals = if refused { lane.refusals + 1 } else { 0 };
+    }
+
+    /// How many refusals came in a row.
+    pub(super) fn refusals(&self, id: LaneId) -> u32 {
+        self.lane(id).refusals
+    }
+
+    /// Whose answers come on this lane, by its host.
+    pub(super) fn provider(&self, id: LaneId) -> Option<&'static Provider> {
+        self.lane(id).provider
+    }
+
+    /// Nothing of this lane is sent any more. Returns who waits in it; `None` if it was closed before.
+    pub(super) fn close(&mut self, id: LaneId) -> Option<Vec<Ticket>> {
+        let lane = self.lane_mut(id);
+        if std::mem::replace(&mut lane.closed, true) {
+            return None;
+        }
+        let back = lane.back.iter().map(|Reverse(entry)| entry);
+        let waiting = lane.fresh.iter().chain(back);
+        let waiting = waiting.map(|entry| entry.ticket).collect();
+        self.closed += 1;
+        Some(waiting)
+    }
+
+    /// Whether nothing of this lane is sent any more.
+    pub(super) fn is_closed(&self, id: LaneId) -> bool {
+        self.lane(id).closed
+    }
+
+    /// Whether no lane is left that is not closed.
+    pub(super) fn are_closed(&self) -> bool {
+        self.closed == self.seen
+    }
+
     /// The origin of this lane cannot be reached until `until`: its other lanes rest when their turn comes.
     pub(super) fn unreachable(&mut self, id: LaneId, until: Tick) {
         let origin = self.lane(id).origin.clone();
@@ -458,6 +525,9 @@ impl Lanes {
             };
             lane.paused = None;
             lane.open_since = until;
+            if why == Rest::Asked {
+                lane.one_by_one = lane.members.min(ONE_BY_ONE);
+            }
             let (head, len, origin) = (lane.head(), lane.len(), &lane.origin);
             if self.unreachable.get(origin).is_some_and(|end| *end <= now) {
                 self.unreachable.remove(origin);

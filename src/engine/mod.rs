@@ -31,6 +31,7 @@ mod stops;
 mod talk;
 #[cfg(test)]
 mod upheaval;
+mod word;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -325,6 +326,10 @@ impl Engine {
         held.lane = Some(lane);
         held.holds = holds;
         held.work = Some(Work::new(job, due, self.now));
+        if self.lanes.is_closed(lane) {
+            self.vanish(ticket, actions);
+            return;
+        }
         if self.lines_up() {
             self.watch(ticket);
         }
@@ -512,7 +517,6 @@ impl Engine {
     }
 
     fn answered(&mut self, ticket: Ticket, head: &Head) {
-        let asked = quota::retry_after(head).filter(|_| self.rules.retry.on.answer(head.status));
         let held = self.roll.get(ticket);
         let lane = held.lane.expect(IN_A_LANE);
         self.gate.answered(&mut held.holds, head.at);
@@ -523,12 +527,9 @@ impl Engine {
             travel.add(head.at.since(sent));
         }
         now_try.status = Some(head.status);
-        now_try.retry_after = asked;
-        if let Some(wait) = asked {
-            self.lanes.pause(lane, head.at.after(wait), Rest::Asked);
-            self.rush(lane);
-            self.metrics.paused();
-        }
+        let provider = self.rules.provider.or_else(|| self.lanes.provider(lane));
+        let word = quota::of_head(head, provider);
+        self.hear(ticket, head.status, head.at, &word);
     }
 
     fn ended(
@@ -543,6 +544,9 @@ impl Engine {
             && self.roll.work(ticket).current().status.is_none()
         {
             self.answered(ticket, &reply.head);
+        }
+        if let Ok(reply) = &end {
+            self.hear_body(ticket, reply);
         }
         let draining = self.is_draining();
         let paid = Paid::of(&end);
@@ -582,11 +586,11 @@ impl Engine {
         self.metrics.ended(now, now_try, &work.job.keys);
         self.stops
             .ended(now_try.status.map(|status| status.as_u16()));
-        let asked = now_try.retry_after;
-        let verdict = self
-            .rules
-            .retry
-            .after(&work.job, seq, tries, work.last_rest, &end, asked);
+        let asked = work.said.wait;
+        let verdict =
+            self.rules
+                .retry
+                .after(&work.job, seq, tries, work.last_rest, &end, work.said);
         match verdict {
             Verdict::Again(_) if draining => {
                 self.gate.released(&mut held.holds, now);
@@ -607,6 +611,13 @@ impl Engine {
                 let until = at.after(rest);
                 self.rests.push(Reverse((until, seq, ticket)));
                 self.stops.retried();
+                if let (Ok(_), None) = (&end, asked)
+                    && self.lanes.refusals(lane) >= IN_A_ROW
+                {
+                    self.lanes.pause(lane, until, Rest::Asked);
+                    self.rush(lane);
+                    self.metrics.paused();
+                }
                 if end.is_err_and(|failure| failure.kind == FailureKind::Connect) {
                     self.lanes.unreachable(lane, until);
                     self.rush(lane);
@@ -616,9 +627,38 @@ impl Engine {
                 if last == Final::Unsafe {
                     self.metrics.unrepeated();
                 }
-                self.finish(ticket, last.status(), end, actions);
+                if last == Final::TooLong {
+                    self.close_key(lane, asked.unwrap_or_default(), actions);
+                }
+                let error = self.error(last, &end, asked);
+                self.finish(ticket, last.status(), error, end.ok(), actions);
             }
         }
+    }
+
+    /// Why a job that has ended so is not `ok`.
+    fn error(
+        &self,
+        last: Final,
+        end: &Result<Reply, Failure>,
+        asked: Option<Duration>,
+    ) -> Option<(FailureKind, String)> {
+        Some(match (last, end) {
+            (Final::Ok, _) => return None,
+            (Final::TooLong, _) => {
+                let told = self.too_long_a_wait(asked.unwrap_or_default());
+                let mend = "raise --max-retry-after, or go on later with --resume";
+                (
+                    FailureKind::RetryAfterTooLong,
+                    format!("{told}\n  mend: {mend}"),
+                )
+            }
+            (_, Ok(reply)) => match self.rules.retry.fault(reply) {
+                Some(fault) => (FailureKind::BodyError, fault.to_owned()),
+                None => (FailureKind::Http, format!("status {}", reply.head.status)),
+            },
+            (_, Err(failure)) => (failure.kind, failure.message.clone()),
+        })
     }
 
     // Rest, or be recorded.
@@ -627,20 +667,13 @@ impl Engine {
         &mut self,
         ticket: Ticket,
         status: Status,
-        end: Result<Reply, Failure>,
+        error: Option<(FailureKind, String)>,
+        reply: Option<Reply>,
         actions: &mut Vec<Action>,
     ) {
         let held = self.roll.get(ticket);
         let seq = held.seq;
         let work = held.work.take().expect(HAS_WORK);
-        let error = match (&end, status) {
-            (_, Status::Ok | Status::Invalid) => None,
-            (Ok(reply), Status::Failed) => Some(match self.rules.retry.fault(reply) {
-                Some(fault) => (FailureKind::BodyError, fault.to_owned()),
-                None => (FailureKind::Http, format!("status {}", reply.head.status)),
-            }),
-            (Err(failure), Status::Failed) => Some((failure.kind, failure.message.clone())),
-        };
         let outcome = Box::new(Outcome {
             seq,
             units: work.job.units.map(|_| work.spent),
@@ -649,7 +682,7 @@ impl Engine {
             status,
             tries: work.tries,
             waits: self.gate.waits(&work.waits),
-            reply: end.ok(),
+            reply,
             error,
         });
         self.record(ticket, outcome, actions);
@@ -745,6 +778,9 @@ impl Engine {
 
 /// Only bad lines and refused jobs have no lane, and those are never sent.
 const IN_A_LANE: &str = "a job that may be sent has a lane";
+
+/// So many refusals in a row, and none of them says for how long, rest the whole key.
+const IN_A_ROW: u32 = 3;
 
 /// Work is gone only when the job is to be recorded.
 const HAS_WORK: &str = "a job that is not done has work";

@@ -11,7 +11,7 @@ use super::talk::Ticket;
 use super::{Action, Engine, IN_A_LANE};
 use crate::job::Job;
 use crate::metrics::Owner;
-use crate::outcome::{Failure, FailureKind, Reached, Status};
+use crate::outcome::{FailureKind, Status};
 use crate::units::{Tick, show_apart};
 
 /// Out-of-date deadlines beyond this many, and beyond twice what is held, are thrown away.
@@ -122,12 +122,8 @@ impl Engine {
         };
         let message = self.too_long(at, since, work.blocker);
         self.leaves_lane(ticket, lane);
-        let failure = Failure {
-            kind: FailureKind::QueueTimeout,
-            reached: Reached::NotSent,
-            message,
-        };
-        self.finish(ticket, Status::Failed, Err(failure), actions);
+        let error = (FailureKind::QueueTimeout, message);
+        self.finish(ticket, Status::Failed, Some(error), None, actions);
     }
 
     /// Why a job that was just read cannot go in time, behind all who wait; where jobs have due times.

@@ -10,6 +10,7 @@ use crate::job::Job;
 use crate::limit::{Kind, NeverFits, Setting, Spec};
 use crate::metrics::{AtOnce, Owner, Setup};
 use crate::proof::Proof;
+use crate::quota::Provider;
 use crate::retry::Policy;
 use crate::units::Cost;
 
@@ -34,6 +35,10 @@ pub struct Rules {
     pub arrivals: Arrivals,
     /// When a try is repeated.
     pub retry: Policy,
+    /// Whose answers they are, where the host and the answers do not tell.
+    pub provider: Option<&'static Provider>,
+    /// After a pause that a server has asked for, jobs of its key go at least so far apart; `None`: as fast as they may.
+    pub re_entry: Option<Duration>,
     /// How far back a grant may be charged: a late wake-up within it costs no rate. Kept below the
     /// half of the shortest sliding window.
     pub slack: Duration,
@@ -186,6 +191,8 @@ impl Default for Rules {
             queue_timeout: None,
             arrivals: Arrivals::default(),
             retry: Policy::default(),
+            provider: None,
+            re_entry: None,
             slack: Duration::ZERO,
             lead: None,
             timeout: Duration::from_secs(30),

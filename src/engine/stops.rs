@@ -149,6 +149,23 @@ pub struct Stopped {
     pub told: String,
 }
 
+impl Stopped {
+    /// A server asks for a longer wait than is allowed, and no key is left for which none does.
+    pub const LONG_WAIT: &'static str = "--max-retry-after";
+
+    /// A server says that a quota is spent.
+    pub const SPENT: &'static str = "its quota";
+
+    /// What has ended the run: an option, or the server.
+    pub fn by(&self) -> String {
+        match &*self.rule {
+            Self::LONG_WAIT => Self::LONG_WAIT.to_owned(),
+            Self::SPENT => "the server".to_owned(),
+            rule => format!("--stop-if '{rule}'"),
+        }
+    }
+}
+
 /// What the rules of a run have counted.
 #[derive(Debug)]
 pub(super) struct Stops {
@@ -180,6 +197,14 @@ impl Stops {
             ok: 0,
             stopped: None,
         }
+    }
+
+    /// Something else than one of the rules ends the run.
+    pub(super) fn stop(&mut self, rule: &str, told: String) {
+        self.stopped.get_or_insert_with(|| Stopped {
+            rule: rule.to_owned(),
+            told,
+        });
     }
 
     /// The first rule that has ended the run.

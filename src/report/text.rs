@@ -396,7 +396,7 @@ pub(super) fn ended(end: &Standing) -> Option<String> {
             )
         }
         End::Stopped(stopped) => {
-            format!("by --stop-if '{}': {}", stopped.rule, stopped.told)
+            format!("by {}: {}", stopped.by(), stopped.told)
         }
         End::Signalled(Signal::Interrupt) => "by Ctrl-C".to_owned(),
         End::Signalled(Signal::Terminate) => "by SIGTERM".to_owned(),

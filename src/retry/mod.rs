@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::time::Duration;
 
-use http::{HeaderName, Method};
+use http::{HeaderName, Method, StatusCode};
 
 use crate::job::Job;
 use crate::outcome::{Failure, Reached, Reply, Status};
@@ -27,6 +27,8 @@ pub struct Policy {
     pub on: RetryOn,
     /// Tries in all, the first one included.
     pub max_attempts: NonZeroU32,
+    /// The longest wait that a server may ask for; `None`: any.
+    pub max_retry_after: Option<Duration>,
     /// Between which bounds rests grow.
     pub backoff: Backoff,
     /// How rests are spread.
@@ -43,12 +45,22 @@ impl Default for Policy {
             ok: Statuses::success(),
             on: RetryOn::default(),
             max_attempts: NonZeroU32::new(5).expect("5 is not zero"),
+            max_retry_after: None,
             backoff: Backoff::default(),
             jitter: Jitter::Full,
             retry_unsafe: RetryUnsafe::Idempotent,
             seed: 0,
         }
     }
+}
+
+/// What a server says in an answer about trying again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Said {
+    /// Not before so long.
+    pub wait: Option<Duration>,
+    /// Whether it helps at all, if that is said.
+    pub again: Option<bool>,
 }
 
 /// What comes after a try.
@@ -69,6 +81,8 @@ pub enum Final {
     Hopeless,
     /// As many tries as are allowed.
     LastTry,
+    /// The server asks for a longer wait than is allowed.
+    TooLong,
     /// The server may have acted on it already, and `--retry-unsafe` forbids to send it twice.
     Unsafe,
 }
@@ -78,7 +92,7 @@ impl Final {
     pub fn status(self) -> Status {
         match self {
             Self::Ok => Status::Ok,
-            Self::Hopeless | Self::LastTry | Self::Unsafe => Status::Failed,
+            Self::Hopeless | Self::LastTry | Self::TooLong | Self::Unsafe => Status::Failed,
         }
     }
 }
@@ -106,8 +120,8 @@ impl Policy {
 
     /// What comes after the try number `tries` (from 1) of the job at position `seq`.
     ///
-    /// `last_rest` is the rest before this try, zero before the first; `asked` the wait that the server
-    /// asked for: a floor, to which jitter is only added.
+    /// `last_rest` is the rest before this try, zero before the first; `said` what the server says: its wait is a
+    /// floor, to which jitter is only added.
     pub fn after(
         &self,
         job: &Job,
@@ -115,14 +129,14 @@ impl Policy {
         tries: u32,
         last_rest: Duration,
         end: &Result<Reply, Failure>,
-        asked: Option<Duration>,
+        said: Said,
     ) -> Verdict {
         let maybe_done = match end {
             Ok(reply) if self.ok.has(reply.head.status.as_u16()) => match reply.fault {
                 None => return Verdict::Done(Final::Ok),
                 Some(_) => false,
             },
-            Ok(reply) if !self.on.answer(reply.head.status) => {
+            Ok(reply) if !self.repeats(reply.head.status, said.again) => {
                 return Verdict::Done(Final::Hopeless);
             }
             Err(failure) if !self.on.failure(failure.kind) => {
@@ -131,6 +145,10 @@ impl Policy {
             Ok(_) => false,
             Err(failure) => failure.reached != Reached::NotSent,
         };
+        let asked = said.wait;
+        if asked > self.max_retry_after && self.max_retry_after.is_some() {
+            return Verdict::Done(Final::TooLong);
+        }
         if tries >= self.max_attempts.get() {
             Verdict::Done(Final::LastTry)
         } else if maybe_done && !self.retry_unsafe.allows(job) {
@@ -138,6 +156,13 @@ impl Policy {
         } else {
             Verdict::Again(self.rest(seq, tries, last_rest, asked))
         }
+    }
+
+    /// Whether the same request may well succeed after an answer of `status`, unless that is a success; the word of the
+    /// server goes before its status.
+    pub fn repeats(&self, status: StatusCode, again: Option<bool>) -> bool {
+        let own = self.ok.has(status.as_u16());
+        !own && again.unwrap_or_else(|| self.on.answer(status))
     }
 
     /// Why an answer with the status of a success is none, by its body.
@@ -190,7 +215,7 @@ mod tests {
     use std::time::UNIX_EPOCH;
 
     use bytes::Bytes;
-    use http::{HeaderValue, StatusCode};
+    use http::HeaderValue;
     use url::Url;
 
     use super::*;
@@ -238,7 +263,7 @@ mod tests {
     }
 
     fn first(policy: &Policy, method: Method, end: &Result<Reply, Failure>) -> Verdict {
-        policy.after(&job(method), 0, 1, Duration::ZERO, end, None)
+        policy.after(&job(method), 0, 1, Duration::ZERO, end, Said::default())
     }
 
     #[test]
@@ -292,7 +317,14 @@ mod tests {
             };
             let end = Ok(answer(500));
             let made = (1..10).find(|&tries| {
-                let verdict = policy.after(&job(Method::GET), 0, tries, Duration::ZERO, &end, None);
+                let verdict = policy.after(
+                    &job(Method::GET),
+                    0,
+                    tries,
+                    Duration::ZERO,
+                    &end,
+                    Said::default(),
+                );
                 verdict == Verdict::Done(Final::LastTry)
             });
             assert_eq!(made, Some(most));
@@ -354,7 +386,7 @@ mod tests {
             };
             for (job, again) in jobs.iter().zip(again) {
                 for end in &ends {
-                    let verdict = policy.after(job, 0, 1, Duration::ZERO, end, None);
+                    let verdict = policy.after(job, 0, 1, Duration::ZERO, end, Said::default());
                     let retried = matches!(verdict, Verdict::Again(_));
                     assert_eq!(retried, again, "{rule:?} {} {end:?}", job.method);
                     assert!(retried || verdict == Verdict::Done(Final::Unsafe));

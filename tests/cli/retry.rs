@@ -336,3 +336,81 @@ fn an_answer_whose_body_says_that_it_is_none_is_tried_again_where_that_is_asked_
     );
     assert_eq!(server.requests().len(), 2);
 }
+
+#[test]
+fn a_wait_above_the_longest_is_told_with_both_numbers_and_nothing_more_is_sent() {
+    let server = Server::start([Step::status(429).header("Retry-After", "86400")]);
+    let run = || Shaper::run().jobs("jobs.urls", server.list(20));
+    let done = run()
+        .args(["-c", "1", "--max-retry-after", "120s"])
+        .with_results()
+        .output();
+    done.exits(1).says("--max-retry-after").says("cancelled");
+    assert_eq!(server.requests().len(), 1);
+    let results = done.results();
+    assert_eq!(
+        statuses(&results),
+        ["failed"],
+        "the others have no result: --resume sends them"
+    );
+    let error = &results[0]["error"];
+    assert_eq!(error["kind"], "retry_after_too_long", "{error}");
+    let told = error["message"].as_str().unwrap_or_default();
+    assert!(
+        told.contains("86400") || told.contains("24h") || told.contains("1d"),
+        "{told}"
+    );
+    assert!(told.contains("120") || told.contains("2m"), "{told}");
+}
+
+#[test]
+fn waits_are_read_as_they_are_written_and_nonsense_is_none() {
+    for (fields, least) in [
+        (&[("Retry-After", "0.3")][..], 300),
+        (&[("Retry-After", "10"), ("retry-after-ms", "200")], 200),
+        (&[("Retry-After", "-1")], 0),
+        (&[("Retry-After", "NaN")], 0),
+        (&[("Retry-After", "1e400")], 0),
+        (&[("Retry-After", "1m0s")], 0),
+        (&[("Retry-After", "")], 0),
+    ] {
+        let mut refused = Step::status(429);
+        for (name, value) in fields {
+            refused = refused.header(name, value);
+        }
+        let server = Server::start([refused, Step::ok()]);
+        let result = one(&server, &[], 0);
+        assert_eq!(result["attempts"], 2, "{fields:?}: {result}");
+        let moments = server.moments();
+        assert!(
+            moments[1] >= moments[0] + Duration::from_millis(least),
+            "{fields:?}"
+        );
+        let told = result["tries"][0]["retry_after_ms"].as_u64();
+        assert_eq!(told, (least > 0).then_some(least), "{fields:?}");
+    }
+}
+
+#[test]
+fn a_spent_quota_ends_the_run_with_the_words_of_the_server() {
+    let spent =
+        r#"{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}"#;
+    let server = Server::start([Step::status(429).body(spent)]);
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(20))
+        .args(["-c", "1"])
+        .with_results()
+        .output();
+    done.exits(1).says("You exceeded your current quota");
+    assert_eq!(server.requests().len(), 1);
+    assert_eq!(statuses(&done.results()), ["failed"]);
+}
+
+#[test]
+fn an_unknown_provider_is_told_the_known_ones() {
+    let done = Shaper::run()
+        .jobs("one.urls", "http://127.0.0.1:9/\n")
+        .args(["--provider", "opneai"])
+        .output();
+    done.exits(2).says("openai");
+}

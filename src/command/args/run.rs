@@ -11,8 +11,8 @@ use url::Url;
 
 use super::super::values::{
     Bound, Burst, ProgressKind, Value, attempts, base_url, burst, bytes_or_none, count,
-    count_or_none, header_line, listen, one_of, or_else, order, rate_or_none, seed, span_or_none,
-    wait_or_none, window,
+    count_or_none, header_line, listen, one_of, or_else, order, provider, rate_or_none, seed,
+    span_or_none, wait_or_none, window,
 };
 use super::{FailIfArgs, ShowArgs, StopIfArgs};
 use crate::client::{self, Transport};
@@ -22,6 +22,7 @@ use crate::estimate::Estimator;
 use crate::job::Headers;
 use crate::limit::{KeyBy, Spec};
 use crate::model::ModelSpec;
+use crate::quota::Provider;
 use crate::retry::{Backoff, FaultAt, Jitter, RetryOn, RetryUnsafe};
 use crate::sink::{Fsync, Keep};
 use crate::source::Format;
@@ -198,12 +199,18 @@ pub(in crate::command) struct RetryArgs {
     /// How rests are spread: full, equal, decorrelated, none
     #[arg(long, value_name = "KIND", default_value = "full", value_parser = one_of::<Jitter>(["full", "equal", "decorrelated", "none"]), hide_possible_values = true)]
     pub(in crate::command) jitter: Jitter,
-    /// After what a job is tried again; default: 408,425,429,500,502,503,504,529,connect,timeout,reset,incomplete_body
+    /// After what a job is tried again; default: 408, 425, 429, 500, 502, 503, 504, 529, connect, timeout, reset and incomplete bodies
     #[arg(long, value_name = "LIST|none")]
     pub(in crate::command) retry_on: Option<RetryOn>,
     /// Statuses of answers that are successes: 200-299,404
     #[arg(long, value_name = "LIST", default_value = "200-299")]
     pub(in crate::command) ok: Statuses,
+    /// The longest wait that a server may ask for; a longer one closes its key, and the run ends when no key is open
+    #[arg(long, value_name = "DUR|none", default_value = "10m", allow_hyphen_values = true, value_parser = span_or_none)]
+    pub(in crate::command) max_retry_after: Bound<Duration>,
+    /// Whose headers the answers have; default: by the host, or by the headers
+    #[arg(long, value_name = "NAME", value_parser = provider())]
+    pub(in crate::command) provider: Option<&'static Provider>,
     /// Seed of the jitter; default: a new one for each run
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
     pub(in crate::command) seed: Option<u64>,

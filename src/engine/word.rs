@@ -1,0 +1,103 @@
+//! What a server says about its own limits: it rests the key, closes it, or ends the run. Floor 3: rules.
+
+use std::cmp::Reverse;
+use std::time::Duration;
+
+use http::StatusCode;
+
+use super::heads::LaneId;
+use super::lanes::Rest;
+use super::talk::Ticket;
+use super::{Action, Engine, IN_A_LANE, Stopped};
+use crate::letters::calm;
+use crate::outcome::Reply;
+use crate::quota::{self, Word};
+use crate::units::{Tick, show_span};
+
+impl Engine {
+    /// An answer of `status`, told at `at`, says this. The wait that it asks for holds for its whole key.
+    pub(super) fn hear(&mut self, ticket: Ticket, status: StatusCode, at: Tick, word: &Word) {
+        let lane = self.roll.peek(ticket).lane.expect(IN_A_LANE);
+        let refuses = word.refuses(status);
+        let again = word.again.or(refuses
+            .then_some(true)
+            .filter(|_| status == StatusCode::FORBIDDEN));
+        self.lanes.answered(lane, refuses);
+        let retry = &self.rules.retry;
+        let repeats = retry.repeats(status, again);
+        let asked = word.wait.filter(|_| repeats);
+        let work = self.roll.work(ticket);
+        work.said.again = again;
+        work.said.wait = asked;
+        work.current().retry_after = asked;
+        if let Some(wait) = asked {
+            self.rest(lane, at.after(wait));
+        }
+    }
+
+    /// A whole answer that refuses may say in its body what its head does not.
+    pub(super) fn hear_body(&mut self, ticket: Ticket, reply: &Reply) {
+        let status = reply.head.status;
+        let retry = &self.rules.retry;
+        if retry.ok.has(status.as_u16()) {
+            return;
+        }
+        let word = quota::of_body(status, &reply.body);
+        let lane = self.roll.peek(ticket).lane.expect(IN_A_LANE);
+        let said = self.roll.work(ticket).said;
+        if let Some(spent) = &word.spent {
+            let told = format!("a quota is spent: {}", calm(spent));
+            self.roll.work(ticket).said.again = Some(false);
+            self.stops.stop(Stopped::SPENT, told);
+            return;
+        }
+        let again = said.again.or(word
+            .wait
+            .filter(|_| status == StatusCode::FORBIDDEN)
+            .map(|_| true));
+        let repeats = self.rules.retry.repeats(status, again);
+        if let (None, Some(wait), true) = (said.wait, word.wait, repeats) {
+            let work = self.roll.work(ticket);
+            (work.said.again, work.said.wait) = (again, Some(wait));
+            work.current().retry_after = Some(wait);
+            self.rest(lane, reply.head.at.after(wait));
+        }
+    }
+
+    fn rest(&mut self, lane: LaneId, until: Tick) {
+        self.lanes.pause(lane, until, Rest::Asked);
+        self.rush(lane);
+        self.metrics.paused();
+    }
+
+    /// The server of this key asks for a longer wait than is allowed: all of the key that is not in flight is
+    /// withdrawn, and the run ends when no key is open.
+    pub(super) fn close_key(&mut self, lane: LaneId, wait: Duration, actions: &mut Vec<Action>) {
+        let Some(waiting) = self.lanes.close(lane) else {
+            return;
+        };
+        for ticket in waiting {
+            self.leaves_lane(ticket, lane);
+            self.vanish(ticket, actions);
+        }
+        let own = |ticket: Ticket| self.roll.peek(ticket).lane == Some(lane);
+        let rests = self.rests.iter().map(|&Reverse((_, _, ticket))| ticket);
+        let resting: Vec<Ticket> = rests.filter(|ticket| own(*ticket)).collect();
+        self.rests
+            .retain(|Reverse((_, _, ticket))| !resting.contains(ticket));
+        for ticket in resting {
+            self.vanish(ticket, actions);
+        }
+        if self.lanes.are_closed() {
+            let told = format!("{}, and no key is open", self.too_long_a_wait(wait));
+            self.stops.stop(Stopped::LONG_WAIT, told);
+        }
+    }
+
+    /// Both numbers of a wait that is not waited for.
+    pub(super) fn too_long_a_wait(&self, wait: Duration) -> String {
+        let most = self.rules.retry.max_retry_after.unwrap_or_default();
+        let (wait, most) = (show_span(wait), show_span(most));
+        format!("the server asks to wait {wait}, the longest is {most}")
+    }
+}

@@ -1,0 +1,253 @@
+//! What a server says: waits of a key, slow re-entry, keys that are closed, quotas that are spent.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::StatusCode;
+use shaper::drive::simulated::{self, Seen, Simulation};
+use shaper::engine::{End, Grant, Rules};
+use shaper::fields::Fields;
+use shaper::job::{Job, Origin};
+use shaper::metrics::Summary;
+use shaper::outcome::{Failure, FailureKind, Reply};
+use shaper::retry::Jitter;
+use shaper::units::Tick;
+
+use super::{MILLI, SECOND, job, jobs, rules};
+
+fn refusal(status: u16, fields: &[(&str, &str)], body: &'static str) -> Reply {
+    let mut reply = simulated::reply(StatusCode::from_u16(status).unwrap());
+    reply.head.headers = Fields::of(fields.iter().copied());
+    reply.body = Bytes::from_static(body.as_bytes());
+    reply
+}
+
+/// When each try was sent, with the line of its job; what failed and why; and the end.
+struct Told {
+    sent: Vec<(u64, u64)>,
+    failed: Vec<(u64, FailureKind, String)>,
+    summary: Summary,
+    end: End,
+}
+
+fn seen(
+    rules: Rules,
+    lines: impl Iterator<Item = simulated::Line>,
+    mut answer: impl FnMut(Tick, &Job, &Grant) -> Reply,
+) -> Told {
+    let (mut sent, mut failed) = (Vec::new(), Vec::new());
+    let mut api = |at: Tick, job: &Job, grant: &Grant| -> (Duration, Result<Reply, Failure>) {
+        sent.push((job.place.line, at.0));
+        (Duration::from_millis(1), Ok(answer(at, job, grant)))
+    };
+    let mut watch = |seen: Seen<'_>| {
+        if let Seen::Done(_, outcome) = seen
+            && let Some((kind, why)) = &outcome.error
+        {
+            failed.push((outcome.seq, *kind, why.clone()));
+        }
+    };
+    let (summary, end) = Simulation::new(rules, lines, &mut api, &mut watch).run();
+    Told {
+        sent,
+        failed,
+        summary,
+        end,
+    }
+}
+
+fn patient(slots: Option<u64>) -> Rules {
+    let mut rules = rules(slots, Vec::new());
+    rules.retry.jitter = Jitter::None;
+    rules.retry.backoff = "100ms..100ms".parse().unwrap();
+    rules.retry.max_retry_after = Some(Duration::from_secs(600));
+    rules
+}
+
+#[test]
+fn after_a_pause_at_most_three_of_a_hundred_jobs_go_in_any_ten_milliseconds() {
+    let mut rules = patient(Some(100));
+    rules.re_entry = Some(Duration::from_millis(5));
+    let seen = seen(rules, jobs(100), |at, _, _| {
+        if at.0 < SECOND {
+            refusal(429, &[("retry-after", "2")], "")
+        } else {
+            refusal(200, &[], "")
+        }
+    });
+    assert_eq!(seen.summary.tally.counts.ok, 100);
+    let again: Vec<u64> = seen
+        .sent
+        .iter()
+        .map(|(_, at)| *at)
+        .filter(|at| *at > SECOND)
+        .collect();
+    assert_eq!(again.len(), 100);
+    for (nth, first) in again.iter().enumerate() {
+        let within = again[nth..]
+            .iter()
+            .take_while(|at| **at < first + 10 * MILLI);
+        assert!(within.count() <= 3, "from {first} ns on");
+    }
+}
+
+#[test]
+fn three_refusals_in_a_row_without_a_wait_rest_the_key_and_an_answer_between_them_does_not() {
+    // One slot: tries come one after the other.
+    let pauses = |good: u64| {
+        let rules = patient(Some(1));
+        let seen = seen(rules, jobs(8), |_, job, grant| {
+            let refused = grant.attempt == 1 && job.place.line % 3 != good;
+            refusal(if refused { 429 } else { 200 }, &[], "")
+        });
+        assert_eq!(seen.summary.tally.counts.ok, 8);
+        seen.summary.unseen.unwrap().pauses
+    };
+    assert!(pauses(9) > 0, "all are refused at first");
+    assert_eq!(pauses(2), 0, "each third one is not");
+}
+
+#[test]
+fn a_wait_above_the_longest_closes_its_key_and_the_other_key_goes_on() {
+    let of = |line: u64| Job {
+        origin: Origin(["http://a", "http://b"][usize::try_from(line % 2).unwrap()].into()),
+        ..job(line, None, 1)
+    };
+    let lines = (0..400).map(|line| (Tick::ZERO, Ok(of(line))));
+    let seen = seen(patient(Some(2)), lines, |_, job, _| {
+        if job.place.line == 10 {
+            refusal(429, &[("retry-after", "86400")], "")
+        } else {
+            refusal(200, &[], "")
+        }
+    });
+    assert!(matches!(seen.end, End::Finished), "{:?}", seen.end);
+    let [(10, FailureKind::RetryAfterTooLong, why)] = &seen.failed[..] else {
+        panic!("{:?}", seen.failed);
+    };
+    assert!(why.contains("--max-retry-after"), "{why}");
+    let mut by_key = BTreeMap::new();
+    for (line, _) in &seen.sent {
+        *by_key.entry(line % 2).or_insert(0) += 1;
+    }
+    assert_eq!(
+        (by_key[&0], by_key[&1]),
+        (6, 200),
+        "0, 2, 4, 6, 8, 10 and all of the other"
+    );
+    let counts = seen.summary.tally.counts;
+    assert_eq!(
+        (counts.read, counts.ok, counts.failed, counts.cancelled),
+        (400, 205, 1, 194)
+    );
+}
+
+#[test]
+fn when_no_key_is_open_the_run_stops_and_what_was_not_sent_is_cancelled() {
+    for (fields, body) in [
+        (&[("retry-after", "86400")][..], ""),
+        (
+            &[],
+            r#"{"error":{"message":"Please retry in 10h17m5.72s."}}"#,
+        ),
+    ] {
+        let seen = seen(patient(Some(1)), jobs(50), |_, _, _| {
+            refusal(429, fields, body)
+        });
+        let End::Stopped(stopped) = &seen.end else {
+            panic!("{:?}", seen.end);
+        };
+        assert_eq!(stopped.by(), "--max-retry-after");
+        assert_eq!(seen.sent.len(), 1, "{body}");
+        let counts = seen.summary.tally.counts;
+        assert_eq!((counts.failed, counts.ok), (1, 0));
+        assert_eq!(counts.cancelled, counts.read - 1);
+    }
+}
+
+#[test]
+fn a_wait_that_is_told_in_the_body_rests_the_key_and_is_a_floor() {
+    let seen = seen(patient(Some(1)), jobs(5), |at, _, _| {
+        if at.0 == 0 {
+            refusal(
+                429,
+                &[],
+                r#"{"error":{"message":"Please try again in 2.5s."}}"#,
+            )
+        } else {
+            refusal(200, &[], "")
+        }
+    });
+    assert_eq!(seen.summary.tally.counts.ok, 5);
+    assert!(
+        seen.sent[1..].iter().all(|(_, at)| *at >= 2_500 * MILLI),
+        "{:?}",
+        seen.sent
+    );
+}
+
+#[test]
+fn a_quota_that_is_spent_ends_the_run_with_the_words_of_the_server() {
+    let body =
+        r#"{"error":{"code":"insufficient_quota","message":"You exceeded your current quota."}}"#;
+    let seen = seen(patient(Some(1)), jobs(50), |_, _, _| {
+        refusal(429, &[], body)
+    });
+    let End::Stopped(stopped) = &seen.end else {
+        panic!("{:?}", seen.end);
+    };
+    assert!(
+        stopped.told.contains("You exceeded your current quota."),
+        "{}",
+        stopped.told
+    );
+    assert_eq!(seen.sent.len(), 1, "waiting does not mend it");
+    assert_eq!(seen.summary.tally.counts.failed, 1);
+}
+
+#[test]
+fn the_server_says_whether_it_helps_to_try_again() {
+    for (status, again, tries) in [
+        (503, "false", 1),
+        (400, "true", 2),
+        (429, "maybe", 2),
+        (200, "true", 1),
+    ] {
+        let mut rules = patient(Some(1));
+        rules.retry.max_attempts = NonZeroU32::new(2).unwrap();
+        let seen = seen(rules, jobs(1), |_, _, _| {
+            refusal(status, &[("x-should-retry", again)], "")
+        });
+        assert_eq!(seen.sent.len(), tries, "{status} {again}");
+    }
+}
+
+#[test]
+fn a_403_is_tried_again_only_if_it_speaks_of_limits() {
+    for (fields, tries) in [
+        (&[("retry-after", "1")][..], 2),
+        (
+            &[
+                ("x-ratelimit-limit", "60"),
+                ("x-ratelimit-remaining", "0"),
+                ("x-ratelimit-reset", "784111780"),
+            ],
+            2,
+        ),
+        (&[], 1),
+    ] {
+        let mut rules = patient(Some(1));
+        rules.retry.max_attempts = NonZeroU32::new(2).unwrap();
+        rules.retry.max_retry_after = None;
+        rules.provider = shaper::quota::Provider::named("github").ok();
+        let seen = seen(rules, jobs(1), |_, _, _| {
+            let mut reply = refusal(403, fields, "");
+            let second = Duration::from_secs(784_111_777);
+            reply.head.wall = std::time::UNIX_EPOCH + second;
+            reply
+        });
+        assert_eq!(seen.sent.len(), tries, "{fields:?}");
+    }
+}
