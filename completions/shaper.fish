@@ -71,6 +71,7 @@ none\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-on -d 'After what a job is tried again; default: 408, 425, 429, 500, 502, 503, 504, 529, connect, timeout, reset and incomplete bodies' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l ok -d 'Statuses of answers that are successes: 200-299,404' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-retry-after -d 'The longest wait that a server may ask for; a longer one closes its key, and the run ends when no key is open' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-elapsed -d 'The longest that a job may take, from its first send to its last byte, all tries and rests; default: none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l provider -d 'Whose headers the answers have; default: by the host, or by the headers' -r -f -a "azure\t''
 openai\t''
 groq\t''
@@ -220,6 +221,7 @@ none\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l retry-on -d 'After what a job is tried again; default: 408, 425, 429, 500, 502, 503, 504, 529, connect, timeout, reset and incomplete bodies' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l ok -d 'Statuses of answers that are successes: 200-299,404' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l max-retry-after -d 'The longest wait that a server may ask for; a longer one closes its key, and the run ends when no key is open' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l max-elapsed -d 'The longest that a job may take, from its first send to its last byte, all tries and rests; default: none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l provider -d 'Whose headers the answers have; default: by the host, or by the headers' -r -f -a "azure\t''
 openai\t''
 groq\t''

@@ -46,6 +46,7 @@ impl RuleArgs {
                 on: retry.retry_on.clone().unwrap_or_default(),
                 max_attempts: NonZeroU32::new(attempts).expect("parsed as at least one"),
                 max_retry_after: retry.max_retry_after.limit(),
+                max_elapsed: retry.max_elapsed.as_ref().and_then(Bound::limit),
                 backoff: retry.backoff,
                 jitter: retry.jitter,
                 retry_unsafe: retry.retry_unsafe,

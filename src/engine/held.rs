@@ -68,6 +68,8 @@ pub(super) struct Work {
     pub(super) tries: Vec<Try>,
     /// All that were begun.
     pub(super) attempts: u32,
+    /// When the first of them was sent.
+    pub(super) first_sent: Option<Tick>,
     pub(super) last_rest: Duration,
     /// What the server has said in the answer of the try that is in flight.
     pub(super) said: Said,
@@ -115,6 +117,7 @@ impl Work {
             // Most jobs need one, and its memory is got when there is time: not at the grant.
             tries: Vec::with_capacity(1),
             attempts: 0,
+            first_sent: None,
             last_rest: Duration::ZERO,
             said: Said::default(),
             prepared: false,

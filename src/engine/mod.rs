@@ -62,7 +62,7 @@ use crate::job::{BadLine, Job};
 use crate::metrics::{Counts, Figures, Metrics, Owner, Summary, Turn};
 use crate::outcome::{Failure, FailureKind, Head, Outcome, Reached, Reply, Status, Try, Waits};
 use crate::quota;
-use crate::retry::{Final, Verdict};
+use crate::retry::{Final, Made, Verdict};
 use crate::units::Tick;
 
 /// The state of a run. `tell` it what happened, then let it `decide`.
@@ -466,7 +466,9 @@ impl Engine {
     // Fly.
 
     fn grant(&mut self, ticket: Ticket, charged_at: Tick) -> Action {
-        let (now, timeout, blocker) = (self.now, self.rules.timeout, self.blocker);
+        let (now, blocker) = (self.now, self.blocker);
+        let end = now.after(self.rules.timeout);
+        let out_of_time = self.out_of_time(self.roll.peek(ticket).work());
         self.metrics.granted(now);
         self.flying += 1;
         let seq = self.roll.get(ticket).seq;
@@ -498,7 +500,7 @@ impl Engine {
             due,
             charged_at,
             attempt,
-            give_up_at: now.after(timeout),
+            give_up_at: out_of_time.unwrap_or(end).min(end),
         };
         Action::Send(ticket, work.job.clone(), grant)
     }
@@ -510,7 +512,9 @@ impl Engine {
         let work = held.work.as_mut().expect(HAS_WORK);
         let now_try = work.current();
         now_try.sent = Some(at);
-        match now_try.connected {
+        let connected = now_try.connected;
+        work.first_sent.get_or_insert(at);
+        match connected {
             None => work.waited(at),
             Some(_) => work.connected(at),
         }
@@ -587,10 +591,15 @@ impl Engine {
         self.stops
             .ended(now_try.status.map(|status| status.as_u16()));
         let asked = work.said.wait;
-        let verdict =
-            self.rules
-                .retry
-                .after(&work.job, seq, tries, work.last_rest, &end, work.said);
+        let made = Made {
+            seq,
+            tries,
+            last_rest: work.last_rest,
+            elapsed: work
+                .first_sent
+                .map_or(Duration::ZERO, |first| at.since(first)),
+        };
+        let verdict = self.rules.retry.after(&work.job, made, &end, work.said);
         match verdict {
             Verdict::Again(_) if draining => {
                 self.gate.released(&mut held.holds, now);
@@ -653,11 +662,23 @@ impl Engine {
                     format!("{told}\n  mend: {mend}"),
                 )
             }
-            (_, Ok(reply)) => match self.rules.retry.fault(reply) {
-                Some(fault) => (FailureKind::BodyError, fault.to_owned()),
-                None => (FailureKind::Http, format!("status {}", reply.head.status)),
-            },
-            (_, Err(failure)) => (failure.kind, failure.message.clone()),
+            (last, end) => {
+                let (kind, why) = match end {
+                    Ok(reply) => match self.rules.retry.fault(reply) {
+                        Some(fault) => (FailureKind::BodyError, fault.to_owned()),
+                        None => (FailureKind::Http, format!("status {}", reply.head.status)),
+                    },
+                    Err(failure) => (failure.kind, failure.message.clone()),
+                };
+                match last {
+                    Final::OutOfTime => (kind, self.gave_up(&why)),
+                    Final::Ok
+                    | Final::Hopeless
+                    | Final::LastTry
+                    | Final::TooLong
+                    | Final::Unsafe => (kind, why),
+                }
+            }
         })
     }
 

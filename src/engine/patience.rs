@@ -12,7 +12,7 @@ use super::{Action, Engine, IN_A_LANE};
 use crate::job::Job;
 use crate::metrics::Owner;
 use crate::outcome::{FailureKind, Status};
-use crate::units::{Tick, show_apart};
+use crate::units::{Tick, show_apart, show_span};
 
 /// Out-of-date deadlines beyond this many, and beyond twice what is held, are thrown away.
 const FEW: usize = 64;
@@ -21,17 +21,29 @@ impl Engine {
     /// The last moment at which this job may go: counted from when it was due, where the run gives jobs due
     /// times, else from being head of its lane; and anew after each rest.
     fn deadline(&self, work: &Work) -> Option<Tick> {
-        let most = self.rules.queue_timeout?;
         let since = match (self.rules.arrivals, work.tries.is_empty()) {
             (Arrivals::Once, true) => work.due.or(work.waits_since),
             (Arrivals::Once, false) | (Arrivals::Closed, _) => work.waits_since,
         };
-        Some(since?.after(most))
+        let waited = since.zip(self.rules.queue_timeout);
+        let waited = waited.map(|(since, most)| since.after(most));
+        waited.into_iter().chain(self.out_of_time(work)).min()
+    }
+
+    /// When all the time of a job is over, counted from its first send.
+    pub(super) fn out_of_time(&self, work: &Work) -> Option<Tick> {
+        let most = self.rules.retry.max_elapsed?;
+        Some(work.first_sent?.after(most))
+    }
+
+    /// Whether anything bounds how long jobs wait.
+    fn is_impatient(&self) -> bool {
+        self.rules.queue_timeout.is_some() || self.rules.retry.max_elapsed.is_some()
     }
 
     /// A job that waits from now on is looked at again at its deadline.
     pub(super) fn watch(&mut self, ticket: Ticket) {
-        if self.rules.queue_timeout.is_none() {
+        if !self.is_impatient() {
             return;
         }
         let Some(deadline) = self.deadline(self.roll.peek(ticket).work()) else {
@@ -67,7 +79,7 @@ impl Engine {
 
     /// The heads of this lane may have to wait for its rest longer than they can.
     pub(super) fn rush(&mut self, lane: LaneId) {
-        if self.rules.queue_timeout.is_some() {
+        if self.is_impatient() {
             self.rushed.push(lane);
         }
     }
@@ -114,16 +126,42 @@ impl Engine {
     pub(super) fn give_up(&mut self, ticket: Ticket, until: Until, actions: &mut Vec<Action>) {
         let held = self.roll.peek(ticket);
         let (work, lane) = (held.work(), held.lane.expect(IN_A_LANE));
-        let most = self.rules.queue_timeout.unwrap_or_default();
-        let since = self.deadline(work).map_or(self.now, |at| at.before(most));
-        let at = match until {
-            Until::At(at) | Until::Release(Some((_, at))) => at.max(self.now),
-            Until::Release(None) => self.now,
+        let deadline = self.deadline(work);
+        let error = if deadline.is_some() && deadline == self.out_of_time(work) {
+            self.last_error(work)
+        } else {
+            let most = self.rules.queue_timeout.unwrap_or_default();
+            let since = deadline.map_or(self.now, |at| at.before(most));
+            let at = match until {
+                Until::At(at) | Until::Release(Some((_, at))) => at.max(self.now),
+                Until::Release(None) => self.now,
+            };
+            (
+                FailureKind::QueueTimeout,
+                self.too_long(at, since, work.blocker),
+            )
         };
-        let message = self.too_long(at, since, work.blocker);
         self.leaves_lane(ticket, lane);
-        let error = (FailureKind::QueueTimeout, message);
         self.finish(ticket, Status::Failed, Some(error), None, actions);
+    }
+
+    /// Why a job failed whose time is over while it waits for another try.
+    fn last_error(&self, work: &Work) -> (FailureKind, String) {
+        let last = work.tries.last();
+        let failure = last.and_then(|last| last.failure.as_ref());
+        let status = last.and_then(|last| last.status);
+        let (kind, why) = match (failure, status) {
+            (Some(failure), _) => (failure.kind, failure.message.clone()),
+            (None, Some(status)) => (FailureKind::Http, format!("status {status}")),
+            (None, None) => (FailureKind::Timeout, "no answer".to_owned()),
+        };
+        (kind, self.gave_up(&why))
+    }
+
+    /// What ended the last try, and that there was no time for another.
+    pub(super) fn gave_up(&self, why: &str) -> String {
+        let most = show_span(self.rules.retry.max_elapsed.unwrap_or_default());
+        format!("{why}; gave up after {most} (--max-elapsed)")
     }
 
     /// Why a job that was just read cannot go in time, behind all who wait; where jobs have due times.

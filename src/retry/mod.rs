@@ -29,6 +29,8 @@ pub struct Policy {
     pub max_attempts: NonZeroU32,
     /// The longest wait that a server may ask for; `None`: any.
     pub max_retry_after: Option<Duration>,
+    /// The longest that a job may take, from its first send on; `None`: any time.
+    pub max_elapsed: Option<Duration>,
     /// Between which bounds rests grow.
     pub backoff: Backoff,
     /// How rests are spread.
@@ -46,6 +48,7 @@ impl Default for Policy {
             on: RetryOn::default(),
             max_attempts: NonZeroU32::new(5).expect("5 is not zero"),
             max_retry_after: None,
+            max_elapsed: None,
             backoff: Backoff::default(),
             jitter: Jitter::Full,
             retry_unsafe: RetryUnsafe::Idempotent,
@@ -61,6 +64,19 @@ pub struct Said {
     pub wait: Option<Duration>,
     /// Whether it helps at all, if that is said.
     pub again: Option<bool>,
+}
+
+/// What has been done for a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Made {
+    /// Its position in the input.
+    pub seq: u64,
+    /// Its tries so far, from 1.
+    pub tries: u32,
+    /// The rest before the last of them, zero before the first.
+    pub last_rest: Duration,
+    /// Since its first send; zero if it was never sent.
+    pub elapsed: Duration,
 }
 
 /// What comes after a try.
@@ -83,6 +99,8 @@ pub enum Final {
     LastTry,
     /// The server asks for a longer wait than is allowed.
     TooLong,
+    /// The job has no time left for another.
+    OutOfTime,
     /// The server may have acted on it already, and `--retry-unsafe` forbids to send it twice.
     Unsafe,
 }
@@ -92,7 +110,9 @@ impl Final {
     pub fn status(self) -> Status {
         match self {
             Self::Ok => Status::Ok,
-            Self::Hopeless | Self::LastTry | Self::TooLong | Self::Unsafe => Status::Failed,
+            Self::Hopeless | Self::LastTry | Self::TooLong | Self::OutOfTime | Self::Unsafe => {
+                Status::Failed
+            }
         }
     }
 }
@@ -118,16 +138,12 @@ impl Policy {
         }
     }
 
-    /// What comes after the try number `tries` (from 1) of the job at position `seq`.
-    ///
-    /// `last_rest` is the rest before this try, zero before the first; `said` what the server says: its wait is a
-    /// floor, to which jitter is only added.
+    /// What comes after a try of this job; `said` is what the server says: its wait is a floor, to which jitter is only
+    /// added.
     pub fn after(
         &self,
         job: &Job,
-        seq: u64,
-        tries: u32,
-        last_rest: Duration,
+        made: Made,
         end: &Result<Reply, Failure>,
         said: Said,
     ) -> Verdict {
@@ -149,12 +165,18 @@ impl Policy {
         if asked > self.max_retry_after && self.max_retry_after.is_some() {
             return Verdict::Done(Final::TooLong);
         }
-        if tries >= self.max_attempts.get() {
+        if made.tries >= self.max_attempts.get() {
             Verdict::Done(Final::LastTry)
         } else if maybe_done && !self.retry_unsafe.allows(job) {
             Verdict::Done(Final::Unsafe)
         } else {
-            Verdict::Again(self.rest(seq, tries, last_rest, asked))
+            let rest = self.rest(made.seq, made.tries, made.last_rest, asked);
+            match self.max_elapsed {
+                Some(most) if made.elapsed.saturating_add(rest) >= most => {
+                    Verdict::Done(Final::OutOfTime)
+                }
+                Some(_) | None => Verdict::Again(rest),
+            }
         }
     }
 
@@ -262,8 +284,15 @@ mod tests {
         })
     }
 
+    fn nth(tries: u32) -> Made {
+        Made {
+            tries,
+            ..Made::default()
+        }
+    }
+
     fn first(policy: &Policy, method: Method, end: &Result<Reply, Failure>) -> Verdict {
-        policy.after(&job(method), 0, 1, Duration::ZERO, end, Said::default())
+        policy.after(&job(method), nth(1), end, Said::default())
     }
 
     #[test]
@@ -317,17 +346,38 @@ mod tests {
             };
             let end = Ok(answer(500));
             let made = (1..10).find(|&tries| {
-                let verdict = policy.after(
-                    &job(Method::GET),
-                    0,
-                    tries,
-                    Duration::ZERO,
-                    &end,
-                    Said::default(),
-                );
+                let verdict = policy.after(&job(Method::GET), nth(tries), &end, Said::default());
                 verdict == Verdict::Done(Final::LastTry)
             });
             assert_eq!(made, Some(most));
+        }
+    }
+
+    #[test]
+    fn a_job_whose_time_would_be_over_before_the_next_try_is_final() {
+        let policy = Policy {
+            max_elapsed: Some(Duration::from_secs(5)),
+            backoff: "1s..1s".parse().unwrap(),
+            jitter: Jitter::None,
+            ..Policy::default()
+        };
+        for (millis, asked, again) in [
+            (3_999, None, true),
+            (4_000, None, false),
+            (0, Some(5), false),
+            (0, Some(4), true),
+        ] {
+            let made = Made {
+                elapsed: Duration::from_millis(millis),
+                ..nth(1)
+            };
+            let said = Said {
+                wait: asked.map(Duration::from_secs),
+                ..Said::default()
+            };
+            let verdict = policy.after(&job(Method::GET), made, &Ok(answer(503)), said);
+            let expected = Verdict::Done(Final::OutOfTime);
+            assert_eq!(verdict != expected, again, "{millis} ms: {verdict:?}");
         }
     }
 
@@ -386,7 +436,7 @@ mod tests {
             };
             for (job, again) in jobs.iter().zip(again) {
                 for end in &ends {
-                    let verdict = policy.after(job, 0, 1, Duration::ZERO, end, Said::default());
+                    let verdict = policy.after(job, nth(1), end, Said::default());
                     let retried = matches!(verdict, Verdict::Again(_));
                     assert_eq!(retried, again, "{rule:?} {} {end:?}", job.method);
                     assert!(retried || verdict == Verdict::Done(Final::Unsafe));

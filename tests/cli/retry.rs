@@ -414,3 +414,23 @@ fn an_unknown_provider_is_told_the_known_ones() {
         .output();
     done.exits(2).says("openai");
 }
+
+#[test]
+fn a_job_that_never_gets_an_answer_ends_when_its_time_is_over() {
+    let server = Server::start([Step::hang()]);
+    let started = std::time::Instant::now();
+    let done = Shaper::run()
+        .jobs("one.urls", server.list(1))
+        .args(["--timeout", "200ms", "--max-attempts", "100"])
+        .args(["--max-elapsed", "1s", "--backoff", "100ms..200ms"])
+        .with_results()
+        .output();
+    done.exits(1);
+    let result = &done.results()[0];
+    assert_eq!(result["error"]["kind"], "timeout", "{result}");
+    let told = result["error"]["message"].as_str().unwrap_or_default();
+    assert!(told.contains("gave up after 1"), "{told}");
+    let tries = server.requests().len();
+    assert!((2..=6).contains(&tries), "{tries} tries");
+    assert!(started.elapsed() >= Duration::from_millis(600));
+}

@@ -251,3 +251,48 @@ fn a_403_is_tried_again_only_if_it_speaks_of_limits() {
         assert_eq!(seen.sent.len(), tries, "{fields:?}");
     }
 }
+
+#[test]
+fn no_try_and_no_wait_goes_on_after_the_time_of_a_job_is_over() {
+    // The limit lets the second try go after 10 s.
+    let mut rules = super::rules(Some(1), vec!["1/10s".parse().unwrap()]);
+    rules.retry.jitter = Jitter::None;
+    rules.retry.backoff = "100ms..100ms".parse().unwrap();
+    rules.retry.max_elapsed = Some(Duration::from_secs(5));
+    let seen = seen(rules, jobs(1), |_, _, _| refusal(503, &[], ""));
+    let [(0, FailureKind::Http, why)] = &seen.failed[..] else {
+        panic!("{:?}", seen.failed);
+    };
+    assert!(
+        why.starts_with("status 503") && why.contains("gave up after 5"),
+        "{why}"
+    );
+    assert_eq!(seen.sent.len(), 1);
+    assert!(
+        seen.summary.elapsed <= Duration::from_secs(5),
+        "{:?}",
+        seen.summary.elapsed
+    );
+}
+
+#[test]
+fn a_try_is_cut_where_the_time_of_its_job_ends() {
+    let mut rules = patient(Some(1));
+    rules.timeout = Duration::from_secs(30);
+    rules.retry.max_elapsed = Some(Duration::from_secs(5));
+    let mut ends = Vec::new();
+    let told = seen(rules, jobs(1), |at, _, grant| {
+        ends.push(grant.give_up_at.since(at));
+        refusal(503, &[], "")
+    });
+    assert_eq!(told.summary.tally.counts.failed, 1);
+    assert_eq!(
+        ends[0],
+        Duration::from_secs(30),
+        "the first has its timeout: nothing was sent before"
+    );
+    assert!(
+        ends[1..].iter().all(|left| *left <= Duration::from_secs(5)),
+        "{ends:?}"
+    );
+}

@@ -208,6 +208,9 @@ pub(in crate::command) struct RetryArgs {
     /// The longest wait that a server may ask for; a longer one closes its key, and the run ends when no key is open
     #[arg(long, value_name = "DUR|none", default_value = "10m", allow_hyphen_values = true, value_parser = span_or_none)]
     pub(in crate::command) max_retry_after: Bound<Duration>,
+    /// The longest that a job may take, from its first send to its last byte, all tries and rests; default: none
+    #[arg(long, value_name = "DUR|none", allow_hyphen_values = true, value_parser = span_or_none)]
+    pub(in crate::command) max_elapsed: Option<Bound<Duration>>,
     /// Whose headers the answers have; default: by the host, or by the headers
     #[arg(long, value_name = "NAME", value_parser = provider())]
     pub(in crate::command) provider: Option<&'static Provider>,
