@@ -12,7 +12,9 @@ pub mod units;
 
 // Floor 2, records: what is read and what became of it.
 pub mod fields;
+pub mod headers;
 pub mod job;
+pub mod kept;
 pub mod outcome;
 
 // Floor 3, rules: pure, told the time.

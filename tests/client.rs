@@ -14,7 +14,9 @@ use http::{HeaderName, HeaderValue, Method};
 use shaper::client::{Client, ClientSpec, Transport, Via};
 use shaper::clock::Clock;
 use shaper::engine::{Event, Grant, Ticket};
+use shaper::headers::Headers;
 use shaper::job::{Job, Origin, Place, Target};
+use shaper::kept::{Body, Kept};
 use shaper::outcome::{Failure, FailureKind, Head, Reached, Reply, Usage};
 use shaper::units::Tick;
 use shaper::usage::UsageRule;
@@ -89,6 +91,16 @@ fn job(method: Method, url: &str) -> Job {
         method,
         ..Job::get(place, target, Origin(origin.into()))
     }
+}
+
+/// What a job has of its own.
+fn kept(headers: &[(&'static str, &[u8])], body: Option<Body<'_>>) -> Kept {
+    let mut all = Headers::default();
+    for (name, value) in headers {
+        let value = HeaderValue::from_bytes(value).unwrap();
+        all.add(&HeaderName::from_static(name), &value);
+    }
+    Kept::of(&all, body, None)
 }
 
 /// What the client told of one try.
@@ -502,7 +514,7 @@ async fn a_gap_between_bytes_times_out() {
 async fn only_a_request_with_a_body_or_a_use_for_one_has_a_length() {
     for transport in TRANSPORTS {
         let with = |method, body: &'static str| Job {
-            body: Some(Bytes::from_static(body.as_bytes())),
+            kept: kept(&[], Some(Body::InLine(body.as_bytes()))),
             ..job(method, "http://h.test/")
         };
         for (job, length) in [
@@ -524,7 +536,7 @@ async fn only_a_request_with_a_body_or_a_use_for_one_has_a_length() {
                 None => assert!(!request.contains("content-length"), "{request}"),
             }
             assert!(
-                request.as_bytes().ends_with(&job.body.unwrap_or_default()),
+                request.as_bytes().ends_with(job.body().unwrap_or_default()),
                 "{request}"
             );
         }
@@ -535,15 +547,14 @@ async fn only_a_request_with_a_body_or_a_use_for_one_has_a_length() {
 async fn headers_go_out_as_they_are_and_win_over_those_of_the_client() {
     for transport in TRANSPORTS {
         let mut job = job(Method::POST, "http://u:p@h.test/");
-        let mut add = |name: &'static str, value: &[u8]| {
-            let value = HeaderValue::from_bytes(value).unwrap();
-            job.headers.0.push((HeaderName::from_static(name), value));
-        };
-        add("x-name", "Zoë".as_bytes());
-        add("x-two", b"1");
-        add("x-two", b"2");
-        add("user-agent", "Версия/1".as_bytes());
-        add("content-length", b"99");
+        let own: [(&str, &[u8]); 5] = [
+            ("x-name", "Zoë".as_bytes()),
+            ("x-two", b"1"),
+            ("x-two", b"2"),
+            ("user-agent", "Версия/1".as_bytes()),
+            ("content-length", b"99"),
+        ];
+        job.kept = kept(&own, None);
         let request = seen(transport, &job).await;
         assert!(request.contains("x-name: zoë\r\n"), "{request}");
         assert!(request.contains("x-two: 1\r\nx-two: 2\r\n"), "{request}");
@@ -778,8 +789,7 @@ async fn a_connection_that_is_to_be_closed_is_not_used_again() {
             assert_eq!(send(&mut client, &job, LONG).await.body(), "hi");
             assert_eq!(requests.recv().unwrap().0, number, "{transport}");
         }
-        let close = HeaderValue::from_static("close");
-        job.headers.0.push((http::header::CONNECTION, close));
+        job.kept = kept(&[("connection", b"close")], None);
         for number in [2, 3] {
             assert_eq!(send(&mut client, &job, LONG).await.body(), "hi");
             assert_eq!(requests.recv().unwrap().0, number, "{transport}");
@@ -846,7 +856,7 @@ async fn a_body_of_any_length_arrives_whole() {
             let letters = b"abcdefghijklmnopqrstuvw".iter().copied().cycle();
             let body: Vec<u8> = letters.take(length).collect();
             let job = Job {
-                body: Some(body.clone().into()),
+                kept: kept(&[], Some(Body::InLine(&body))),
                 ..job(Method::PUT, "http://h.test/")
             };
             let told = send(&mut client(transport, address), &job, LONG).await;
@@ -872,7 +882,7 @@ async fn a_server_that_answers_before_it_has_read_all_is_heard() {
             let _ = wait.recv();
         });
         let job = Job {
-            body: Some(vec![b'x'; 50_000_000].into()),
+            kept: kept(&[], Some(Body::Apart(vec![b'x'; 50_000_000].into()))),
             ..job(Method::POST, "http://h.test/")
         };
         let told = send(&mut client(transport, address), &job, LONG).await;
@@ -921,14 +931,11 @@ async fn a_connection_that_does_not_become_secure_in_time_was_never_sent() {
 #[tokio::test]
 async fn a_body_in_a_coding_that_the_job_names_goes_out_in_chunks() {
     for transport in TRANSPORTS {
-        let mut job = Job {
-            body: Some(Bytes::from_static(b"hello")),
+        let coding: (&str, &[u8]) = ("transfer-encoding", b"gzip");
+        let job = Job {
+            kept: kept(&[coding], Some(Body::InLine(b"hello"))),
             ..job(Method::POST, "http://h.test/")
         };
-        let coding = HeaderValue::from_static("gzip");
-        job.headers
-            .0
-            .push((http::header::TRANSFER_ENCODING, coding));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server = thread::spawn(move || {
@@ -975,12 +982,7 @@ async fn lines(transport: Transport, job: &Job) -> Vec<String> {
 async fn all_transports_send_the_same_headers() {
     let own = |name: &'static str, value: &'static str| {
         let mut job = job(Method::POST, "http://%75:p%3aq%zz@h.test:81/a?b#c");
-        let header = (
-            HeaderName::from_static(name),
-            HeaderValue::from_static(value),
-        );
-        job.headers.0.push(header);
-        job.body = Some(Bytes::from_static(b"{}"));
+        job.kept = kept(&[(name, value.as_bytes())], Some(Body::InLine(b"{}")));
         job
     };
     for job in [

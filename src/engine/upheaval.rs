@@ -10,7 +10,9 @@ use super::*;
 use crate::dice::{STEP, mix};
 use crate::error::Exit;
 use crate::fields::Fields;
+use crate::headers::Headers;
 use crate::job::{JobHash, Origin, Place, Target, Units, UnitsFrom};
+use crate::kept::Kept;
 use crate::limit::{KeyBy, Spec, keys_of};
 use crate::outcome::{Reached, Usage};
 use crate::retry::{Backoff, Jitter, Policy};
@@ -215,12 +217,11 @@ impl World {
             url: written.parse().unwrap(),
             written: written.as_str().into(),
         };
+        let method = dice.pick(&[&Method::GET, &Method::POST]).clone();
+        let body = Bytes::from(vec![0; usize::try_from(dice.below(2_000)).unwrap()]);
         Ok(Job {
-            method: dice.pick(&[&Method::GET, &Method::POST]).clone(),
-            body: Some(Bytes::from(vec![
-                0;
-                usize::try_from(dice.below(2_000)).unwrap()
-            ])),
+            method,
+            kept: Kept::of(&Headers::default(), Some(body.into()), None),
             units: (!dice.once_in(4)).then(|| Units {
                 input: dice.below(10),
                 output: dice.below(5),

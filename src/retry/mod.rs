@@ -212,7 +212,7 @@ impl RetryUnsafe {
         match self {
             Self::Never => false,
             Self::Idempotent => {
-                IDEMPOTENT.contains(&job.method) || job.headers.has(&IDEMPOTENCY_KEY)
+                IDEMPOTENT.contains(&job.method) || job.headers().has(&IDEMPOTENCY_KEY)
             }
             Self::Always => true,
         }
@@ -242,7 +242,9 @@ mod tests {
 
     use super::*;
     use crate::fields::Fields;
+    use crate::headers::Headers;
     use crate::job::{Origin, Place, Target};
+    use crate::kept::Kept;
     use crate::outcome::{FailureKind, Head};
     use crate::units::Tick;
 
@@ -417,8 +419,9 @@ mod tests {
             failure(FailureKind::IncompleteBody, Reached::Answered),
         ];
         let mut keyed = job(Method::POST);
-        let key = HeaderValue::from_static("k-1");
-        keyed.headers.0.push((IDEMPOTENCY_KEY, key));
+        let mut headers = Headers::default();
+        headers.add(&IDEMPOTENCY_KEY, &HeaderValue::from_static("k-1"));
+        keyed.kept = Kept::of(&headers, None, None);
         let jobs = [
             job(Method::GET),
             job(Method::DELETE),

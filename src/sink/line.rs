@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::Duration;
 
+use memchr::memchr2;
 use serde::Serialize;
 
 use super::body::{self, compact};
 use crate::fields::Fields;
-use crate::job::{History, Job, JobHash, Json, without_credentials};
+use crate::job::{History, Job, JobHash, without_credentials};
 use crate::limit::{Counts, KeyBy, Spec, keys_of};
 use crate::outcome::{FailureKind, Outcome, Try, UnitsSpent};
 use crate::units::{Tick, nanos};
@@ -140,7 +141,7 @@ impl Form {
             (Keep::Keep, Some(reply)) => body::put(&reply.body, &mut line),
             (Keep::Keep, None) | (Keep::None, _) => line.put("body", ()),
         }
-        match job.and_then(|job| job.meta.as_ref()) {
+        match job.and_then(|job| job.meta()) {
             Some(meta) => one_line(meta, line.key("meta")),
             None => line.put("meta", ()),
         }
@@ -363,13 +364,13 @@ fn waits(outcome: &Outcome, out: &mut Vec<u8>) {
 }
 
 /// As it was written, unless that breaks the line.
-fn one_line(meta: &Json, out: &mut Vec<u8>) {
-    let text = meta.as_bytes();
-    match std::str::from_utf8(text) {
-        Ok(text) if text.contains(['\r', '\n']) => {
+fn one_line(meta: &[u8], out: &mut Vec<u8>) {
+    let breaks = memchr2(b'\r', b'\n', meta).is_some();
+    match std::str::from_utf8(meta) {
+        Ok(text) if breaks => {
             compact(text, out);
         }
-        Ok(_) | Err(_) => out.extend_from_slice(text),
+        Ok(_) | Err(_) => out.extend_from_slice(meta),
     }
 }
 
@@ -397,7 +398,9 @@ mod tests {
     use url::Url;
 
     use super::*;
-    use crate::job::{BadLine, Headers, JobHash, Keys, Origin, Place, Target};
+    use crate::headers::Headers;
+    use crate::job::{BadLine, JobHash, Keys, Origin, Place, Target};
+    use crate::kept::Kept;
     use crate::limit::KeyBy;
     use crate::outcome::{Failure, Head, Reached, Reply, Spent, Status, Waits};
     use crate::units::Cost;
@@ -418,6 +421,10 @@ mod tests {
         }
     }
 
+    fn meta(text: &str) -> Kept {
+        Kept::of(&Headers::default(), None, Some(text))
+    }
+
     fn job() -> Job {
         Job {
             place: place(),
@@ -428,13 +435,11 @@ mod tests {
                 url: Url::parse("http://u:canary@h.test/v1?key=canary").unwrap(),
             }),
             origin: Origin("http://h.test:80".into()),
-            headers: Headers::default(),
-            body: None,
+            kept: meta(r#"{"row": 1}"#),
             units: None,
             keys: Keys::default(),
             slots: Cost::ONE,
             at: None,
-            meta: Some(Json::read(Bytes::from_static(br#"{"row": 1}"#))),
             hash: JobHash(0x9f3c),
             history: History::New,
         }
@@ -675,7 +680,7 @@ mod tests {
     fn a_body_or_meta_with_line_breaks_stays_on_its_line() {
         let mut outcome = outcome(b"[\n1.50,\r\n\"a\\nb\"]");
         let mut job = job();
-        job.meta = Some(Json::read(Bytes::from_static(b"{\n \"a b\": 1 }")));
+        job.kept = meta("{\n \"a b\": 1 }");
         outcome.line = Ok(Arc::new(job));
         let line = written(&FORM, &outcome);
         assert!(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::draft::Draft;
-use super::kept::Keeper;
+use super::keeper::Keeper;
 use super::lines::Lines;
 use super::rules::Rules;
 use super::{Format, Input, Spec, makes_result, read};
@@ -61,7 +61,7 @@ impl Chosen {
             name: name.into(),
             input,
             format,
-            keeper: rules.keeper(),
+            keeper: Keeper::default(),
             rules,
         })
     }
@@ -93,10 +93,11 @@ impl Chosen {
             line: raw.number,
         };
         let folder = self.input.folder();
-        let (mut id, draft) = read(&raw, format, &folder, &mut self.keeper, &mut |_, _| {});
+        let keeper = &mut self.keeper;
+        let (mut id, draft) = read(&raw, format, &folder, keeper, &mut |_, _| {});
         let body_file = draft.as_ref().ok().and_then(body_file);
         let place = || place.clone();
-        let job = draft.and_then(|draft| self.rules.job(place, &mut id, draft));
+        let job = draft.and_then(|draft| self.rules.job(place, &mut id, draft, keeper));
         Ok(match job {
             Ok(job) => Found::Job(
                 Box::new(job),

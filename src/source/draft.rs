@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
 use http::Method;
 
 use super::at;
-use crate::job::{BadLine, Headers, JobHash, Json, Place};
+use crate::job::{BadLine, JobHash, Place};
 use crate::json::Member;
+use crate::kept::Body;
 
 /// What is wrong with a line.
 #[derive(Debug)]
@@ -58,20 +58,20 @@ pub(super) struct SaidUnits {
     pub(super) output: Option<u64>,
 }
 
-/// What a line says; what it leaves open is `None`.
+/// What a line says beside its headers; what it leaves open is `None`.
 #[derive(Debug)]
 pub(super) struct Draft<'a> {
     pub(super) method: Option<Method>,
     pub(super) url: Cow<'a, str>,
     /// Byte of the line where the URL stands, from 1.
     pub(super) url_column: u64,
-    pub(super) headers: Headers,
-    pub(super) body: Option<Bytes>,
+    pub(super) body: Option<Body<'a>>,
     pub(super) content: Content,
     pub(super) units: SaidUnits,
     /// When it was recorded.
     pub(super) at: Option<at::Written<'a>>,
-    pub(super) meta: Option<Json>,
+    /// As it stands in the line.
+    pub(super) meta: Option<&'a str>,
     /// All fields of the line as they stand there; a list of URLs has none.
     pub(super) fields: Vec<Member<'a>>,
 }
@@ -83,7 +83,6 @@ impl<'a> Draft<'a> {
             method: None,
             url: Cow::Borrowed(url),
             url_column,
-            headers: Headers::default(),
             body: None,
             content: Content::Other,
             units: SaidUnits::default(),

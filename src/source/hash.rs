@@ -2,29 +2,26 @@
 
 use std::hash::Hasher as _;
 
-use bytes::Bytes;
 use http::Method;
 use twox_hash::XxHash3_64;
 
 use super::secret::is_credential;
-use crate::job::{Headers, JobHash};
+use crate::headers::Lines;
+use crate::job::JobHash;
 
 /// See [`JobHash`]: the order of the parts is fixed, for results are matched by it. The seed of each part is the hash
 /// of those before it, so that no two lists of parts are one run of bytes.
-pub(super) fn of_job(method: &Method, url: &str, body: Option<&Bytes>, own: &Headers) -> JobHash {
+pub(super) fn of_job(method: &Method, url: &str, body: Option<&[u8]>, own: Lines<'_>) -> JobHash {
     let mut hash = part(0, method.as_str().as_bytes());
     hash = part(hash, url.as_bytes());
     hash = match body {
         Some(body) => part(hash, body),
         None => !hash,
     };
-    let plain = own
-        .0
-        .iter()
-        .filter(|(name, _)| !is_credential(name.as_str()));
+    let plain = own.iter().filter(|(name, _)| !is_credential(name));
     for (name, value) in plain {
-        hash = part(hash, name.as_str().as_bytes());
-        hash = part(hash, value.as_bytes());
+        hash = part(hash, name);
+        hash = part(hash, value);
     }
     JobHash(hash)
 }
@@ -71,17 +68,18 @@ mod tests {
     use http::{HeaderName, HeaderValue};
 
     use super::*;
+    use crate::headers::Headers;
 
     fn hash(headers: &[(&'static str, &'static str)]) -> JobHash {
-        let pair = |(name, value): &(&'static str, &'static str)| {
-            (
-                HeaderName::from_static(name),
-                HeaderValue::from_static(value),
-            )
-        };
-        let body = Bytes::from_static(b"{\"q\":1}");
-        let headers = Headers(headers.iter().map(pair).collect());
-        of_job(&Method::POST, "http://h/v1", Some(&body), &headers)
+        let mut all = Headers::default();
+        for (name, value) in headers {
+            all.add(
+                &HeaderName::from_static(name),
+                &HeaderValue::from_static(value),
+            );
+        }
+        let body = b"{\"q\":1}";
+        of_job(&Method::POST, "http://h/v1", Some(body), all.lines())
     }
 
     /// As other implementations of XXH3 make it.
@@ -93,11 +91,11 @@ mod tests {
             &Method::GET,
             "http://127.0.0.1:8080/v1/users/6305",
             None,
-            &none,
+            none.lines(),
         );
         assert_eq!(get.to_string(), "22e6384babebacc8");
-        let long = Bytes::from(vec![b'x'; 1000]);
-        let long = of_job(&Method::POST, "http://h/", Some(&long), &none);
+        let long = [b'x'; 1000];
+        let long = of_job(&Method::POST, "http://h/", Some(&long), none.lines());
         assert_eq!(long.to_string(), "4dceb545e2d80269");
         assert_eq!(of_line(b"{}").to_string(), "1349cde127705c16");
     }
@@ -135,15 +133,15 @@ mod tests {
     #[test]
     fn every_part_changes_the_hash() {
         let none = Headers::default();
-        let empty = Bytes::new();
+        let none = none.lines();
         let hashes = [
             hash(&[]),
             hash(&[("x-a", "1")]),
             hash(&[("x-a", "2")]),
-            of_job(&Method::GET, "http://h/", None, &none),
-            of_job(&Method::PUT, "http://h/", None, &none),
-            of_job(&Method::GET, "http://h/a", None, &none),
-            of_job(&Method::GET, "http://h/", Some(&empty), &none),
+            of_job(&Method::GET, "http://h/", None, none),
+            of_job(&Method::PUT, "http://h/", None, none),
+            of_job(&Method::GET, "http://h/a", None, none),
+            of_job(&Method::GET, "http://h/", Some(b""), none),
         ];
         let distinct: std::collections::BTreeSet<_> = hashes.iter().collect();
         assert_eq!(distinct.len(), hashes.len(), "{hashes:?}");

@@ -2,19 +2,22 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::mem;
 use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::Method;
+use memchr::memchr;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::draft::{Content, Draft, Fault, SaidUnits};
-use super::kept::Keeper;
+use super::keeper::Keeper;
 use super::lines::LineEnd;
 use crate::json;
+use crate::kept::Body;
 use crate::letters::calm_path;
 
 /// The fields of a job.
@@ -46,7 +49,8 @@ pub(super) fn read<'a>(
     keeper: &mut Keeper,
     unknown: &mut dyn FnMut(&str, u64),
 ) -> Read<'a> {
-    let members = match json::members(line) {
+    let memory = mem::take(&mut keeper.fields);
+    let members = match json::members_in(line, memory) {
         Ok(members) => members,
         Err(why) => return (None, Err(not_json(&why, end))),
     };
@@ -170,14 +174,8 @@ fn given(field: Option<&str>) -> Option<&str> {
     field.filter(|value| *value != "null")
 }
 
-/// A body, and where its bytes are.
-enum Body<'a> {
-    None,
-    /// As they will be sent, in the line.
-    InLine(&'a str),
-    /// Read from elsewhere, or from text with escapes.
-    Apart(Bytes),
-}
+/// A body, if there is one, and of what kind it is.
+type Said<'a> = (Option<Body<'a>>, Content);
 
 struct Context<'a> {
     line: &'a str,
@@ -204,26 +202,15 @@ impl<'a> Context<'a> {
         self.headers(fields.headers, keeper)?;
         let units = self.units(fields)?;
         let (body, content) = self.body(fields, folder)?;
-        let meta = given(fields.meta);
-        let in_line = match body {
-            Body::InLine(text) => text,
-            Body::Apart(_) | Body::None => "",
-        };
-        let kept = keeper.keep(in_line, meta.unwrap_or_default());
         Ok(Draft {
             method,
             url,
             url_column,
-            headers: kept.headers,
-            body: match body {
-                Body::InLine(_) => Some(kept.body),
-                Body::Apart(bytes) => Some(bytes),
-                Body::None => None,
-            },
+            body,
             content,
             units,
             at: given(fields.at).map(|value| (value, self.column(value))),
-            meta: meta.map(|_| kept.meta),
+            meta: given(fields.meta),
             fields: Vec::new(),
         })
     }
@@ -245,7 +232,7 @@ impl<'a> Context<'a> {
             let what = format!("{name:?} must be a string");
             return Err(self.fault(value, what, "put it in double quotes"));
         };
-        if !text.contains('\\') {
+        if memchr(b'\\', text.as_bytes()).is_none() {
             return Ok(Some(Cow::Borrowed(&text[..text.len() - 1])));
         }
         match serde_json::from_str(value) {
@@ -280,35 +267,35 @@ impl<'a> Context<'a> {
 
     /// A string is one header; an array of strings is one header for each.
     fn headers(&self, field: Option<&'a str>, keeper: &mut Keeper) -> Result<(), Fault> {
-        keeper.clear();
         let Some(value) = given(field) else {
             return Ok(());
         };
-        let Ok(members) = json::members(value) else {
+        let memory = mem::take(&mut keeper.members);
+        let Ok(members) = json::members_in(value, memory) else {
             let mend = "write {\"NAME\":\"VALUE\"}";
             return Err(self.fault(value, "\"headers\" must be an object of strings", mend));
         };
-        for (name, value) in members {
-            let Some(parsed) = keeper.name(&name) else {
+        for &(ref name, value) in &members {
+            let Some(parsed) = keeper.names.of(name) else {
                 // Behind a colon or a blank stands a value that somebody put on the wrong side.
                 let end = name.find([':', ' ', '=']).unwrap_or(name.len());
                 let shown: String = name[..end].chars().take(64).collect();
                 let what = format!("{shown:?} is not a header name");
                 return Err(self.fault(value, what, "use letters, digits and -, without a colon"));
             };
-            let mut one = |value, parsed| {
-                let text = self.text(&name, Some(value))?.ok_or_else(|| {
+            let mut one = |value| {
+                let text = self.text(name, Some(value))?.ok_or_else(|| {
                     let what = format!("header {name:?} must be a string, not null");
                     self.fault(value, what, "leave it out, or write \"\"")
                 })?;
-                if keeper.header(parsed, &text) {
+                if keeper.headers.add_text(parsed, &text) {
                     return Ok(());
                 }
                 let what = format!("header {name:?} has a character that cannot be sent");
                 Err(self.fault(value, what, "leave out line breaks and control characters"))
             };
             if !value.starts_with('[') {
-                one(value, parsed)?;
+                one(value)?;
                 continue;
             }
             let values: Vec<&RawValue> = serde_json::from_str(value).map_err(|_| {
@@ -316,9 +303,10 @@ impl<'a> Context<'a> {
                 self.fault(value, what, "put each value in double quotes")
             })?;
             for value in values {
-                one(value.get(), parsed.clone())?;
+                one(value.get())?;
             }
         }
+        keeper.members = json::memory_of(members);
         Ok(())
     }
 
@@ -344,7 +332,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    fn body(&self, fields: &Fields<'a>, folder: &Path) -> Result<(Body<'a>, Content), Fault> {
+    fn body(&self, fields: &Fields<'a>, folder: &Path) -> Result<Said<'a>, Fault> {
         let ways = [fields.body, fields.body_base64, fields.body_file];
         let mut ways = ways.into_iter().filter_map(given);
         if let (Some(_), Some(second)) = (ways.next(), ways.next()) {
@@ -353,13 +341,13 @@ impl<'a> Context<'a> {
         }
         if let Some(value) = given(fields.body) {
             return match value.as_bytes()[0] {
-                b'{' | b'[' => Ok((Body::InLine(value), Content::Json)),
+                b'{' | b'[' => Ok((Some(Body::InLine(value.as_bytes())), Content::Json)),
                 b'"' => {
-                    let body = match self.text("body", fields.body)? {
-                        Some(Cow::Borrowed(text)) => Body::InLine(text),
-                        Some(Cow::Owned(text)) => Body::Apart(text.into()),
-                        None => Body::None,
-                    };
+                    let text = self.text("body", fields.body)?;
+                    let body = text.map(|text| match text {
+                        Cow::Borrowed(text) => Body::InLine(text.as_bytes()),
+                        Cow::Owned(text) => Body::Apart(text.into()),
+                    });
                     Ok((body, Content::Other))
                 }
                 _ => {
@@ -381,7 +369,7 @@ impl<'a> Context<'a> {
                     "use the standard alphabet with padding, RFC 4648 §4",
                 )
             })?;
-            return Ok((Body::Apart(bytes.into()), Content::Other));
+            return Ok((Some(Body::Apart(bytes.into())), Content::Other));
         }
         if let (Some(text), Some(value)) =
             (self.text("body_file", fields.body_file)?, fields.body_file)
@@ -390,9 +378,9 @@ impl<'a> Context<'a> {
                 let mend = "the path is relative to the folder of the job file";
                 self.fault(value, what, mend)
             })?;
-            return Ok((Body::Apart(bytes), Content::Other));
+            return Ok((Some(Body::Apart(bytes)), Content::Other));
         }
-        Ok((Body::None, Content::Other))
+        Ok((None, Content::Other))
     }
 }
 

@@ -13,7 +13,8 @@ use url::{Position, Url};
 use super::secret::{is_secret_field, is_secret_header};
 use super::shown::shown;
 use crate::error::Problem;
-use crate::job::{Headers, Keys, without_credentials};
+use crate::headers::Lines;
+use crate::job::{Keys, without_credentials};
 use crate::json::{self, Member, Pointer};
 use crate::limit::KeyBy;
 
@@ -75,7 +76,7 @@ impl KeyTable {
     }
 
     /// The values of a job, in the order of the run; what it does not have is empty.
-    pub(super) fn of(&mut self, fields: &LineFields<'_>, url: &Url, headers: &Headers) -> Keys {
+    pub(super) fn of(&mut self, fields: &LineFields<'_>, url: &Url, headers: Lines<'_>) -> Keys {
         let columns = self.0.iter_mut();
         columns
             .map(|column| column.of(fields, url, headers))
@@ -120,7 +121,7 @@ impl By {
 }
 
 impl Column {
-    fn of(&mut self, fields: &LineFields<'_>, url: &Url, headers: &Headers) -> Arc<str> {
+    fn of(&mut self, fields: &LineFields<'_>, url: &Url, headers: Lines<'_>) -> Arc<str> {
         let host = || Cow::Borrowed(&url[Position::BeforeHost..Position::AfterPort]);
         let value = match &self.by {
             By::Host => bytes(host()),
@@ -167,13 +168,13 @@ impl Column {
 }
 
 /// All values of a header, as one: RFC 9110 §5.3.
-fn header<'a>(headers: &'a Headers, name: &HeaderName) -> Option<Cow<'a, [u8]>> {
-    let mut values = headers.0.iter().filter(|(own, _)| own == name);
-    let mut all = Cow::Borrowed(values.next()?.1.as_bytes());
-    for (_, value) in values {
+fn header<'a>(headers: Lines<'a>, name: &HeaderName) -> Option<Cow<'a, [u8]>> {
+    let mut values = headers.get_all(name);
+    let mut all = Cow::Borrowed(values.next()?);
+    for value in values {
         let all = all.to_mut();
         all.extend_from_slice(b", ");
-        all.extend_from_slice(value.as_bytes());
+        all.extend_from_slice(value);
     }
     Some(all)
 }
@@ -235,9 +236,8 @@ fn bytes(text: Cow<'_, str>) -> Cow<'_, [u8]> {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
+    use crate::headers::Headers;
 
     fn field_key(name: &str) -> KeyBy {
         KeyBy::Field(name.into())
@@ -250,12 +250,11 @@ mod tests {
     /// The keys of a line, to which the command line adds `headers`.
     fn keys_with(table: &mut KeyTable, line: &str, url: &str, headers: &[(&str, &str)]) -> Keys {
         let fields = json::members(line).unwrap();
-        let pair = |(name, value): &(&str, &str)| {
-            let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
-            (HeaderName::from_bytes(name.as_bytes()).unwrap(), value)
-        };
-        let headers = Headers(headers.iter().map(pair).collect());
-        table.of(&fields, &Url::parse(url).unwrap(), &headers)
+        let mut all = Headers::default();
+        for (name, value) in headers {
+            all.add(&name.parse().unwrap(), &value.parse().unwrap());
+        }
+        table.of(&fields, &Url::parse(url).unwrap(), all.lines())
     }
 
     fn in_line(field: &str, line: &str) -> Arc<str> {

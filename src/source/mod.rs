@@ -10,7 +10,7 @@ mod draft;
 mod hash;
 mod ids;
 mod jsonl;
-mod kept;
+mod keeper;
 mod keys;
 mod lines;
 mod reader;
@@ -39,7 +39,7 @@ pub use count::Total;
 use count::makes_result;
 use draft::Fault;
 use ids::Ids;
-use kept::Keeper;
+use keeper::Keeper;
 use lines::{Extent, LONGEST, Lines, RawLine};
 use rules::Rules;
 use unknown::Unknown;
@@ -72,7 +72,7 @@ pub fn open(spec: &Spec) -> Result<Source, Problem> {
         opened: 0,
         current: None,
         format: spec.format,
-        keeper: rules.keeper(),
+        keeper: Keeper::default(),
         rules,
         ids: Ids::new(),
         unknown: Unknown::new(),
@@ -246,7 +246,7 @@ impl Source {
         };
         let keeper = &mut self.keeper;
         let (mut id, draft) = read(&raw, format, &current.folder, keeper, &mut unknown);
-        let job = match draft.and_then(|draft| self.rules.job(place, &mut id, draft)) {
+        let job = match draft.and_then(|draft| self.rules.job(place, &mut id, draft, keeper)) {
             Ok(job) => job,
             Err(fault) => return Some(Ok(Some(Err(fault.of_line(place(), id, raw.hash()))))),
         };
@@ -271,7 +271,7 @@ impl Source {
                     ..
                 })
             );
-            if self.good == 0 && guessed && job.body.is_none() {
+            if self.good == 0 && guessed && job.body().is_none() {
                 let (counts, instead) = match self.rules.units {
                     UnitsRule::Price(_) => ("--price", "leave --price out"),
                     UnitsRule::Reserve(_) | UnitsRule::Ignored => {
@@ -330,6 +330,7 @@ fn read<'a>(
     keeper: &mut Keeper,
     unknown: &mut dyn FnMut(&str, u64),
 ) -> jsonl::Read<'a> {
+    keeper.headers.clear();
     if let Extent::Longer { length, .. } = raw.extent {
         return (None, Err(too_long(length)));
     }

@@ -9,14 +9,17 @@ use http::{HeaderValue, Method};
 use url::{Position, Url};
 
 use super::draft::{Content, Draft, Fault, SaidUnits};
-use super::kept::Keeper;
+use super::keeper::Keeper;
 use super::keys::KeyTable;
 use super::spec::{Spec, Times, UnitsRule};
 use super::target::{self, Base, NoTarget};
 use super::{at, hash};
 use crate::error::Problem;
 use crate::estimate::Estimate;
-use crate::job::{Headers, History, Job, Origin, Place, Target, Units, UnitsFrom};
+use crate::headers::Headers;
+use crate::job::{History, Job, Origin, Place, Target, Units, UnitsFrom};
+use crate::json;
+use crate::kept::{Body, Kept};
 use crate::units::Cost;
 
 /// What the command line adds to every line.
@@ -58,22 +61,18 @@ impl Rules {
         })
     }
 
-    /// What keeps the headers of lines, with room for those of the command line and a content type.
-    pub(super) fn keeper(&self) -> Keeper {
-        Keeper::new(self.headers.0.len() + 1)
-    }
-
-    /// The job that a line makes. It takes the id, unless it is a fault.
+    /// The job that a line makes, whose headers the keeper has. It takes the id, unless it is a fault.
     pub(super) fn job(
         &mut self,
         place: impl FnOnce() -> Place,
         id: &mut Option<Box<str>>,
         draft: Draft<'_>,
+        keeper: &mut Keeper,
     ) -> Result<Job, Fault> {
         let (target, origin) = self
             .target(&draft.url)
             .map_err(|(what, mend)| Fault::new(draft.url_column, what, mend))?;
-        let body = draft.body.or_else(|| self.body.clone());
+        let body = draft.body.or_else(|| self.body.clone().map(Body::from));
         let by_body = if body.is_some() {
             Method::POST
         } else {
@@ -85,38 +84,33 @@ impl Rules {
             Times::Ignored => None,
             Times::Read => draft.at.map(at::read).transpose()?,
         };
-        let hash = hash::of_job(&method, &target.written, body.as_ref(), &draft.headers);
-        let headers = self.with_own(draft.headers, draft.content);
+        let headers = &mut keeper.headers;
+        let bytes = body.as_deref();
+        let hash = hash::of_job(&method, &target.written, bytes, headers.lines());
+        self.add_to(headers, draft.content);
+        let keys = self.keys.of(&draft.fields, &target.url, headers.lines());
+        keeper.fields = json::memory_of(draft.fields);
         Ok(Job {
             origin,
-            units: self.units_of(draft.units, body.as_ref()),
-            keys: self.keys.of(&draft.fields, &target.url, &headers),
-            headers,
+            units: self.units_of(draft.units, bytes),
+            keys,
+            kept: Kept::of(headers, body, draft.meta),
             place: place(),
             id: id.take(),
             method,
             target,
-            body,
             slots: Cost::ONE,
             at,
-            meta: draft.meta,
             hash,
             history: History::New,
         })
     }
 
-    fn with_own(&self, mut own: Headers, content: Content) -> Headers {
-        let said = own.0.len();
-        for header in &self.headers.0 {
-            if own.0[..said].iter().all(|(name, _)| *name != header.0) {
-                own.0.push(header.clone());
-            }
+    fn add_to(&self, headers: &mut Headers, content: Content) {
+        headers.add_missing(self.headers.lines());
+        if content == Content::Json && !headers.lines().has(&CONTENT_TYPE) {
+            headers.add(&CONTENT_TYPE, &HeaderValue::from_static("application/json"));
         }
-        if content == Content::Json && !own.has(&CONTENT_TYPE) {
-            let json = HeaderValue::from_static("application/json");
-            own.0.push((CONTENT_TYPE, json));
-        }
-        own
     }
 
     fn target(&mut self, text: &str) -> Result<(Arc<Target>, Origin), NoTarget> {
@@ -135,12 +129,12 @@ impl Rules {
         Ok((target, origin))
     }
 
-    fn units_of(&self, said: SaidUnits, body: Option<&Bytes>) -> Option<Units> {
+    fn units_of(&self, said: SaidUnits, body: Option<&[u8]>) -> Option<Units> {
         let estimator = match self.units {
             UnitsRule::Ignored => return None,
             UnitsRule::Reserve(estimator) | UnitsRule::Price(estimator) => estimator,
         };
-        let body = body.map_or(&[][..], |body| body);
+        let body = body.unwrap_or_default();
         let (input, output, source) = match said {
             SaidUnits {
                 whole: None,
@@ -190,22 +184,31 @@ mod tests {
     use super::*;
 
     fn job(spec: &Spec, draft: Draft<'_>) -> Job {
+        job_with(spec, draft, Headers::default())
+    }
+
+    fn job_with(spec: &Spec, draft: Draft<'_>, headers: Headers) -> Job {
         let place = Place {
             file: "-".into(),
             line: 1,
         };
         let mut rules = Rules::new(spec).unwrap();
-        rules.job(|| place, &mut None, draft).unwrap()
+        let mut keeper = Keeper {
+            headers,
+            ..Keeper::default()
+        };
+        rules.job(|| place, &mut None, draft, &mut keeper).unwrap()
     }
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> Headers {
-        let pair = |(name, value): &(&'static str, &'static str)| {
-            (
-                HeaderName::from_static(name),
-                HeaderValue::from_static(value),
-            )
-        };
-        Headers(pairs.iter().map(pair).collect())
+        let mut headers = Headers::default();
+        for (name, value) in pairs {
+            headers.add(
+                &HeaderName::from_static(name),
+                &HeaderValue::from_static(value),
+            );
+        }
+        headers
     }
 
     #[test]
@@ -224,10 +227,10 @@ mod tests {
             headers: headers(&[("x-a", "line"), ("x-b", "line"), ("x-b", "again")]),
             ..Spec::default()
         };
-        let mut draft = Draft::of_url("http://h/", 1);
-        draft.headers = headers(&[("x-a", "own")]);
+        let own = headers(&[("x-a", "own")]);
         let wanted = headers(&[("x-a", "own"), ("x-b", "line"), ("x-b", "again")]);
-        assert!(job(&spec, draft).headers == wanted);
+        let job = job_with(&spec, Draft::of_url("http://h/", 1), own);
+        assert!(job.headers() == wanted.lines());
     }
 
     #[test]
@@ -238,7 +241,7 @@ mod tests {
         };
         let job_of = |spec: &Spec| job(spec, Draft::of_url("http://h/", 1));
         assert_eq!(job_of(&with_body).method, Method::POST);
-        assert_eq!(job_of(&with_body).body.as_deref(), Some(&b"x"[..]));
+        assert_eq!(job_of(&with_body).body(), Some(&b"x"[..]));
         let with_method = Spec {
             method: Some(Method::PUT),
             ..with_body
@@ -246,11 +249,11 @@ mod tests {
         assert_eq!(job_of(&with_method).method, Method::PUT);
         let mut draft = Draft::of_url("http://h/", 1);
         draft.method = Some(Method::PATCH);
-        draft.body = Some(Bytes::from_static(b"own"));
+        draft.body = Some(Body::InLine(b"own"));
         let own = job(&with_method, draft);
         assert_eq!(
-            (own.method, own.body.as_deref()),
-            (Method::PATCH, Some(&b"own"[..]))
+            (&own.method, own.body()),
+            (&Method::PATCH, Some(&b"own"[..]))
         );
     }
 

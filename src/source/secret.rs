@@ -41,8 +41,8 @@ const PARTS_OF_FIELDS: [&str; 10] = [
 ];
 
 /// Whether a header, in lower case, is a credential, and a job keeps its hash when that is changed.
-pub(super) fn is_credential(header: &str) -> bool {
-    CREDENTIALS.contains(&header)
+pub(super) fn is_credential(header: &[u8]) -> bool {
+    CREDENTIALS.iter().any(|name| name.as_bytes() == header)
 }
 
 /// Whether the value of a header may be a credential.

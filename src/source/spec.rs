@@ -13,7 +13,7 @@ use url::Url;
 
 use crate::error::Problem;
 use crate::estimate::Estimator;
-use crate::job::Headers;
+use crate::headers::Headers;
 use crate::letters::calm_path;
 use crate::limit::KeyBy;
 

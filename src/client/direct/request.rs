@@ -5,19 +5,17 @@ use std::mem;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http::header::{
-    ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING, USER_AGENT,
-};
-use http::{HeaderName, HeaderValue, Method};
+use http::header::{ACCEPT, AUTHORIZATION, CONNECTION, HOST, USER_AGENT};
+use http::{HeaderName, Method};
 use url::Url;
 
 use super::head::{Then, ends_chunked};
 use super::server::Server;
 use crate::client::pool::After;
+use crate::fields::text;
+use crate::headers::Lines;
 use crate::job::Job;
-
-/// A body up to this goes out in one piece with its head: copying it costs less than a second piece.
-const SMALL: usize = 4096;
+use crate::kept::SHORT;
 
 /// What requests have whose jobs have none of their own: names, and whole lines as they go out.
 pub(super) type Usual = [(HeaderName, Vec<u8>); 3];
@@ -27,7 +25,7 @@ pub(super) fn usual(authority: &str, user_agent: &str) -> Usual {
     // RFC 9110 §7.2: the host should be the first.
     [(HOST, authority), (USER_AGENT, user_agent), (ACCEPT, "*/*")].map(|(name, value)| {
         let mut line = Vec::new();
-        put(&mut line, &name, value.as_bytes());
+        put(&mut line, name.as_str().as_bytes(), value.as_bytes());
         (name, line)
     })
 }
@@ -53,11 +51,11 @@ impl Request {
         };
         head.line(&job.method, &job.target.url, server);
         let coding = head.headers(job, server, after);
-        let body = job.body.clone().unwrap_or_default();
+        let body = job.body().unwrap_or_default();
         let Head { mut out, then } = head;
         let mut second = Bytes::new();
         if let Some(coding) = coding {
-            chunked(&mut out, coding, &body);
+            chunked(&mut out, coding, body);
         } else {
             let expected = [Method::POST, Method::PUT, Method::PATCH].contains(&job.method);
             if expected || !body.is_empty() {
@@ -67,10 +65,10 @@ impl Request {
                 out.extend_from_slice(b"\r\n");
             }
             out.extend_from_slice(b"\r\n");
-            if body.len() <= SMALL {
-                out.extend_from_slice(&body);
+            if body.len() <= SHORT {
+                out.extend_from_slice(body);
             } else {
-                second = body;
+                second = job.shared_body();
             }
         }
         Self {
@@ -132,15 +130,11 @@ impl Head {
     }
 
     /// All of them but the length. Returns the coding that the job names for its body.
-    fn headers<'a>(
-        &mut self,
-        job: &'a Job,
-        server: &Server,
-        after: After,
-    ) -> Option<&'a HeaderValue> {
-        let own = &job.headers;
+    fn headers<'a>(&mut self, job: &'a Job, server: &Server, after: After) -> Option<&'a [u8]> {
+        let own = job.headers();
+        let unminded = own.unminded();
         for (name, line) in &server.usual {
-            if !own.has(name) {
+            if unminded.is_some() || !own.has(name) {
                 self.out.extend_from_slice(line);
             }
         }
@@ -148,26 +142,13 @@ impl Head {
         if (!url.username().is_empty() || url.password().is_some()) && !own.has(&AUTHORIZATION) {
             self.header(&AUTHORIZATION, basic(url).as_bytes());
         }
-        let mut coding = None;
-        for (name, value) in &own.0 {
-            // What frames the body belongs to the body that is really sent.
-            if name == CONTENT_LENGTH {
-                continue;
+        let coding = match unminded {
+            Some(lines) => {
+                self.out.extend_from_slice(lines);
+                None
             }
-            if name == TRANSFER_ENCODING {
-                coding = Some(value);
-                continue;
-            }
-            if name == CONNECTION {
-                if after == After::Closes {
-                    continue;
-                }
-                if has_close(value) {
-                    self.then = Then::Closes;
-                }
-            }
-            self.header(name, value.as_bytes());
-        }
+            None => self.minded(own, after),
+        };
         match after {
             After::Stays => {}
             // RFC 9112 §9.6: this answer is the last on its connection.
@@ -179,20 +160,45 @@ impl Head {
         coding
     }
 
+    /// Those of the job, some of which are not sent as they stand.
+    fn minded<'a>(&mut self, own: Lines<'a>, after: After) -> Option<&'a [u8]> {
+        let mut coding = None;
+        for (name, value) in own.iter() {
+            // What frames the body belongs to the body that is really sent.
+            if name == b"content-length" {
+                continue;
+            }
+            if name == b"transfer-encoding" {
+                coding = Some(value);
+                continue;
+            }
+            if name == b"connection" {
+                if after == After::Closes {
+                    continue;
+                }
+                if has_close(value) {
+                    self.then = Then::Closes;
+                }
+            }
+            put(&mut self.out, name, value);
+        }
+        coding
+    }
+
     fn header(&mut self, name: &HeaderName, value: &[u8]) {
-        put(&mut self.out, name, value);
+        put(&mut self.out, name.as_str().as_bytes(), value);
     }
 }
 
-fn put(out: &mut Vec<u8>, name: &HeaderName, value: &[u8]) {
-    out.extend_from_slice(name.as_str().as_bytes());
+fn put(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    out.extend_from_slice(name);
     out.extend_from_slice(b": ");
     out.extend_from_slice(value);
     out.extend_from_slice(b"\r\n");
 }
 
-fn has_close(value: &HeaderValue) -> bool {
-    let options = value.to_str().unwrap_or_default().split(',');
+fn has_close(value: &[u8]) -> bool {
+    let options = text(value).unwrap_or_default().split(',');
     options
         .map(str::trim)
         .any(|option| option.eq_ignore_ascii_case("close"))
@@ -226,10 +232,10 @@ fn percent_decoded(text: &str) -> Vec<u8> {
 }
 
 /// The body as one chunk, behind the coding that the job names. RFC 9112 §6.1: chunked is the last.
-fn chunked(out: &mut Vec<u8>, coding: &HeaderValue, body: &[u8]) {
+fn chunked(out: &mut Vec<u8>, coding: &[u8], body: &[u8]) {
     out.extend_from_slice(b"transfer-encoding: ");
-    out.extend_from_slice(coding.as_bytes());
-    if !ends_chunked(coding.as_bytes()) {
+    out.extend_from_slice(coding);
+    if !ends_chunked(coding) {
         out.extend_from_slice(b", chunked");
     }
     out.extend_from_slice(b"\r\n\r\n");

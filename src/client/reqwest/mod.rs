@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH};
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use url::Url;
 
 use super::attempt::{Attempt, Phase};
@@ -16,7 +16,8 @@ use super::pool::{After, Lease};
 use super::tls::{Tls, Trust};
 use super::{Carrier, Refused, Via};
 use crate::fields::Fields;
-use crate::job::{Headers, Job};
+use crate::headers::Lines;
+use crate::job::Job;
 use crate::outcome::{Failure, FailureKind, Head, Reply};
 use crate::units::Tick;
 pub(super) use setup::Setup;
@@ -67,8 +68,8 @@ impl Library {
             kind: FailureKind::Invalid,
             cause: super::failure::cause(&why.without_url()),
         })?;
-        request.headers_mut().extend(own_headers(&job.headers));
-        let body = job.body.clone().unwrap_or_default();
+        request.headers_mut().extend(own_headers(job.headers()));
+        let body = job.shared_body();
         let length = framing(&job.method, &body);
         request.headers_mut().extend(length);
         match after {
@@ -85,11 +86,13 @@ impl Library {
 }
 
 /// All headers of a job but `content-length`, which belongs to the body that is really sent.
-fn own_headers(headers: &Headers) -> HeaderMap {
-    let mut own = HeaderMap::with_capacity(headers.0.len());
-    for (name, value) in &headers.0 {
+fn own_headers(headers: Lines<'_>) -> HeaderMap {
+    let mut own = HeaderMap::new();
+    for (name, value) in headers.iter() {
+        let name = HeaderName::from_bytes(name).expect("it was one");
+        let value = HeaderValue::from_bytes(value).expect("it was one");
         if name != CONTENT_LENGTH {
-            own.append(name, value.clone());
+            own.append(name, value);
         }
     }
     own

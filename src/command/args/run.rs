@@ -19,7 +19,7 @@ use crate::client::{self, Transport};
 use crate::engine::{Arrivals, Order, Oversize, Refund};
 use crate::error::Problem;
 use crate::estimate::Estimator;
-use crate::job::Headers;
+use crate::headers::Headers;
 use crate::limit::{KeyBy, Spec};
 use crate::model::ModelSpec;
 use crate::quota::Provider;
@@ -397,11 +397,10 @@ pub(in crate::command) struct OutputArgs {
 impl JobArgs {
     /// The headers of every job, with the bearer token of the environment.
     pub(in crate::command) fn headers(&self) -> Result<Headers, Problem> {
-        let mut headers: Vec<_> = self
-            .header
-            .iter()
-            .map(|(name, value)| (name.clone(), value.0.clone()))
-            .collect();
+        let mut headers = Headers::default();
+        for (name, value) in &self.header {
+            headers.add(name, &value.0);
+        }
         if let Some(name) = &self.bearer_env {
             let problem = |what: &str| {
                 Problem::usage(
@@ -415,10 +414,9 @@ impl JobArgs {
                 return Err(problem("this variable is empty"));
             }
             let bearer = HeaderValue::from_str(&format!("Bearer {}", token.reveal()));
-            let mut bearer = bearer.map_err(|_| problem("its value cannot stand in a header"))?;
-            bearer.set_sensitive(true);
-            headers.push((header::AUTHORIZATION, bearer));
+            let bearer = bearer.map_err(|_| problem("its value cannot stand in a header"))?;
+            headers.add(&header::AUTHORIZATION, &bearer);
         }
-        Ok(Headers(headers))
+        Ok(headers)
     }
 }
