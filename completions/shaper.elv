@@ -98,6 +98,7 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --metrics 'Serve the figures of the run for Prometheus, at `/metrics` of PORT (for this machine alone) or IP:PORT; port 0 is any free one'
             cand --stop-if 'End the run as by Ctrl-C when this is true, exit 1; repeatable, besides `401,403>=20 in a row before ok`, which none takes away: `failed>50`, `failed>10%`, `429>100`, `5xx>=10 in a row`'
             cand --fail-if 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `failed>1%`, `429>0`, `rate<9.5/s`'
+            cand --idempotency-key 'Send each job with an idempotency-key of its own, the same for all tries, also after --resume: then POSTs may be sent again'
             cand --strict 'Check the whole input first; any bad line stops before the first send'
             cand --allow-empty 'An input without jobs is no error'
             cand --overwrite 'Replace a file of results'

@@ -171,6 +171,7 @@ fn work(
         input: &args.input,
         job: &args.job,
         units,
+        once: None,
         per: keys_of(&numbers.own),
         times: Times::Read,
     };

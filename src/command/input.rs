@@ -22,6 +22,8 @@ pub(super) struct Asked<'a> {
     pub(super) files: &'a [PathBuf],
     pub(super) input: &'a InputArgs,
     pub(super) job: &'a JobArgs,
+    /// What the run is known by, where jobs are sent with keys of their own.
+    pub(super) once: Option<u64>,
     /// What jobs cost of limits on units.
     pub(super) units: UnitsRule,
     /// What limits are kept apart for.
@@ -38,6 +40,7 @@ impl Asked<'_> {
             format: self.input.format,
             base_url: self.job.base_url.clone(),
             headers: self.job.headers()?,
+            once: self.once,
             method: self.job.method.clone(),
             body: self.job.data.clone().map(Into::into),
             limit_jobs: self.input.limit_jobs.map(Cost::get),

@@ -48,6 +48,7 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
             UnitsRule::Ignored if args.api.price.is_some() => UnitsRule::Price(estimate),
             counted => counted,
         },
+        once: None,
         per: keys_of(&limits),
         times: Times::Ignored,
     };

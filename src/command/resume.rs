@@ -136,6 +136,11 @@ fn last_alive(file: &File) -> Tick {
 }
 
 impl Resumed {
+    /// When the first of these runs began, in microseconds since the Unix epoch, if that is told.
+    pub(super) fn begun_us(&self) -> Option<u64> {
+        Some(self.onward.before.first()?.started_us)
+    }
+
     /// Refuses results of another input, if that can be read before the run.
     pub(super) fn check(&mut self, spec: &source::Spec) -> Result<(), Problem> {
         let resume = &mut self.onward.resume;

@@ -13,6 +13,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use super::args::{OutputArgs, RunArgs};
 use super::input::{Asked, Input};
 use super::kept::{self, Kept};
+use super::resume::Resumed;
 use super::rules::units_rule;
 use super::values::{Bound, ProgressKind};
 use super::{files, resume, say, show, tell};
@@ -33,7 +34,7 @@ use crate::signals::Ears;
 use crate::sink::{Existing, Form, Inputs, SinkSpec, Target, Tell};
 use crate::source::{self, Reader, Times, Total};
 use crate::terminal::Columns;
-use crate::units::Cost;
+use crate::units::{Cost, nanos};
 use crate::usage::UsageRule;
 
 /// `leave` is called if the run is to end and does not, from another thread.
@@ -51,7 +52,10 @@ pub(super) fn run(
     kept::check(&sink)?;
     let setting = args.rules.setting(&limits, clock.epoch())?;
     let mut resumed = resume::open(args, &sink, &limits, &setting, &clock)?;
+    let begun = resumed.as_ref().and_then(Resumed::begun_us);
+    let begun = begun.unwrap_or(nanos(clock.epoch()) / 1_000);
     let asked = Asked {
+        once: args.http.idempotency_key.then_some(begun),
         files: &args.jobs,
         input: &args.input,
         job: &args.http.job,

@@ -127,7 +127,8 @@ const IDEMPOTENT: [Method; 6] = [
     Method::TRACE,
 ];
 
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// By its value a server knows a request that it has had.
+pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 impl Policy {
     /// One try for each job.

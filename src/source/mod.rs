@@ -13,6 +13,7 @@ mod jsonl;
 mod keeper;
 mod keys;
 mod lines;
+mod once;
 mod reader;
 mod resume;
 mod rules;

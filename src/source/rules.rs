@@ -11,6 +11,7 @@ use url::{Position, Url};
 use super::draft::{Content, Draft, Fault, SaidUnits};
 use super::keeper::Keeper;
 use super::keys::KeyTable;
+use super::once::OnceKeys;
 use super::spec::{Spec, Times, UnitsRule};
 use super::target::{self, Base, NoTarget};
 use super::{at, hash};
@@ -20,12 +21,14 @@ use crate::headers::Headers;
 use crate::job::{History, Job, Origin, Place, Target, Units, UnitsFrom};
 use crate::json;
 use crate::kept::{Body, Kept};
+use crate::retry::IDEMPOTENCY_KEY;
 use crate::units::Cost;
 
 /// What the command line adds to every line.
 pub(super) struct Rules {
     base: Option<Base>,
     headers: Headers,
+    once: Option<OnceKeys>,
     method: Option<Method>,
     body: Option<Bytes>,
     pub(super) units: UnitsRule,
@@ -52,6 +55,7 @@ impl Rules {
         Ok(Self {
             base: base.transpose()?,
             headers: spec.headers.clone(),
+            once: spec.once.map(OnceKeys::new),
             method: spec.method.clone(),
             body: spec.body.clone(),
             units: spec.units,
@@ -88,6 +92,11 @@ impl Rules {
         let bytes = body.as_deref();
         let hash = hash::of_job(&method, &target.written, bytes, headers.lines());
         self.add_to(headers, draft.content);
+        if let Some(keys) = &mut self.once
+            && !headers.lines().has(&IDEMPOTENCY_KEY)
+        {
+            headers.add(&IDEMPOTENCY_KEY, &keys.next(id.as_deref(), hash));
+        }
         let keys = self.keys.of(&draft.fields, &target.url, headers.lines());
         keeper.fields = json::memory_of(draft.fields);
         Ok(Job {

@@ -139,6 +139,8 @@ pub struct Spec {
     pub base_url: Option<Url>,
     /// Added to each job, but for names that it sets itself.
     pub headers: Headers,
+    /// Each job is sent with an `idempotency-key`, unless it has one, that is its own in the run that is known by this.
+    pub once: Option<u64>,
     /// Of jobs that name none.
     pub method: Option<Method>,
     /// Of jobs that have none.

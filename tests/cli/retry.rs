@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::support::program::Shaper;
-use crate::support::server::{Server, Step};
+use crate::support::server::{Seen, Server, Step};
 use crate::support::statuses;
 
 #[test]
@@ -433,4 +433,81 @@ fn a_job_that_never_gets_an_answer_ends_when_its_time_is_over() {
     let tries = server.requests().len();
     assert!((2..=6).contains(&tries), "{tries} tries");
     assert!(started.elapsed() >= Duration::from_millis(600));
+}
+
+/// The one idempotency key of a request.
+fn key_of(seen: &Seen) -> String {
+    let named = |(name, _): &&(String, Vec<u8>)| name.eq_ignore_ascii_case("idempotency-key");
+    let mut keys = seen.headers.iter().filter(named);
+    let (Some((_, key)), None) = (keys.next(), keys.next()) else {
+        panic!("one key: {seen:?}");
+    };
+    String::from_utf8(key.clone()).expect("a key is text")
+}
+
+#[test]
+fn a_key_of_its_own_goes_with_all_tries_of_a_job_also_after_a_resume() {
+    let server = Server::answering(|ask| match ask.nth_of_target {
+        0 => Step::reset(),
+        1 => Step::status(400),
+        _ => Step::ok(),
+    });
+    let job = |target: &str| {
+        let url = server.url(target);
+        format!(r#"{{"method":"POST","url":"{url}","body":"x"}}"#)
+    };
+    let keys = |target: &str| -> Vec<String> {
+        let requests = server.requests();
+        let own = requests.iter().filter(|seen| seen.target == target);
+        own.map(key_of).collect()
+    };
+    let options = ["--idempotency-key", "--backoff", "1ms..1ms", "-c", "1"];
+    let done = Shaper::run()
+        .jobs("jobs.jsonl", format!("{}\n{}\n", job("/a"), job("/b")))
+        .args(options)
+        .with_results()
+        .output();
+    done.exits(1);
+    assert_eq!(keys("/a").len(), 2, "the POST was reset, and sent again");
+    let done = done
+        .again()
+        .args(["run", "jobs.jsonl"])
+        .args(options)
+        .args(["--resume", "--retry-failed"])
+        .with_results()
+        .output();
+    done.exits(0);
+    let (one, other) = (keys("/a"), keys("/b"));
+    assert_eq!((one.len(), other.len()), (3, 3));
+    assert!(one.iter().all(|key| *key == one[0]), "{one:?}");
+    assert!(other.iter().all(|key| *key == other[0]), "{other:?}");
+    assert_ne!(one[0], other[0]);
+    let done = done
+        .again()
+        .args(["run", "jobs.jsonl"])
+        .args(options)
+        .args(["--overwrite"])
+        .with_results()
+        .output();
+    done.exits(0);
+    assert_ne!(keys("/a")[3], one[0], "another run is another request");
+}
+
+#[test]
+fn equal_jobs_have_different_keys_and_a_key_of_the_job_stays() {
+    let server = Server::start([Step::ok()]);
+    let url = server.url("/");
+    let own = format!(r#"{{"url":"{url}","headers":{{"Idempotency-Key":"mine"}}}}"#);
+    let done = Shaper::run()
+        .jobs(
+            "jobs.jsonl",
+            format!("{{\"url\":\"{url}\"}}\n{{\"url\":\"{url}\"}}\n{own}\n"),
+        )
+        .args(["--idempotency-key", "-c", "1"])
+        .output();
+    done.exits(0);
+    let requests = server.requests();
+    let keys: Vec<String> = requests.iter().map(key_of).collect();
+    assert_eq!((keys.len(), &*keys[2]), (3, "mine"), "{keys:?}");
+    assert_ne!(keys[0], keys[1]);
 }

@@ -238,6 +238,9 @@ pub(in crate::command) struct HttpArgs {
     /// The longest gap between bytes of an answer
     #[arg(long, value_name = "DUR|none", help_heading = RETRY, allow_hyphen_values = true, value_parser = span_or_none)]
     pub(in crate::command) read_timeout: Option<Bound<Duration>>,
+    /// Send each job with an idempotency-key of its own, the same for all tries, also after --resume: then POSTs may be sent again
+    #[arg(long, help_heading = RETRY)]
+    pub(in crate::command) idempotency_key: bool,
     /// Where a body says that its answer is no success, a JSON pointer: what stands there, but for null and nothing, is an error
     #[arg(long, value_name = "POINTER", help_heading = RETRY)]
     pub(in crate::command) retry_if_json: Option<FaultAt>,
