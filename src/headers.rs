@@ -56,9 +56,11 @@ impl Headers {
 
     fn put(&mut self, name: &[u8], value: &[u8]) {
         self.is_minded |= MINDED.contains(&name);
-        for part in [name, b": ", value, b"\r\n"] {
-            self.lines.extend_from_slice(part);
-        }
+        self.lines.reserve(name.len() + value.len() + 4);
+        self.lines.extend_from_slice(name);
+        self.lines.extend_from_slice(b": ");
+        self.lines.extend_from_slice(value);
+        self.lines.extend_from_slice(b"\r\n");
     }
 
     /// None of them is left.

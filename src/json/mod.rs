@@ -4,5 +4,5 @@ mod members;
 mod plain;
 mod pointer;
 
-pub use members::{Member, Name, members, members_in, memory_of};
+pub use members::{Member, Name, members};
 pub use pointer::{Pointer, find};

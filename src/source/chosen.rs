@@ -97,7 +97,8 @@ impl Chosen {
         let (mut id, draft) = read(&raw, format, &folder, keeper, &mut |_, _| {});
         let body_file = draft.as_ref().ok().and_then(body_file);
         let place = || place.clone();
-        let job = draft.and_then(|draft| self.rules.job(place, &mut id, draft, keeper));
+        let headers = &mut keeper.headers;
+        let job = draft.and_then(|draft| self.rules.job(place, &mut id, draft, headers));
         Ok(match job {
             Ok(job) => Found::Job(
                 Box::new(job),

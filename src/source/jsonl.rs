@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::mem;
 use std::path::Path;
 
 use base64::Engine as _;
@@ -49,8 +48,7 @@ pub(super) fn read<'a>(
     keeper: &mut Keeper,
     unknown: &mut dyn FnMut(&str, u64),
 ) -> Read<'a> {
-    let memory = mem::take(&mut keeper.fields);
-    let members = match json::members_in(line, memory) {
+    let members = match json::members(line) {
         Ok(members) => members,
         Err(why) => return (None, Err(not_json(&why, end))),
     };
@@ -270,13 +268,12 @@ impl<'a> Context<'a> {
         let Some(value) = given(field) else {
             return Ok(());
         };
-        let memory = mem::take(&mut keeper.members);
-        let Ok(members) = json::members_in(value, memory) else {
+        let Ok(members) = json::members(value) else {
             let mend = "write {\"NAME\":\"VALUE\"}";
             return Err(self.fault(value, "\"headers\" must be an object of strings", mend));
         };
-        for &(ref name, value) in &members {
-            let Some(parsed) = keeper.names.of(name) else {
+        for (name, value) in members {
+            let Some(parsed) = keeper.names.of(&name) else {
                 // Behind a colon or a blank stands a value that somebody put on the wrong side.
                 let end = name.find([':', ' ', '=']).unwrap_or(name.len());
                 let shown: String = name[..end].chars().take(64).collect();
@@ -284,7 +281,7 @@ impl<'a> Context<'a> {
                 return Err(self.fault(value, what, "use letters, digits and -, without a colon"));
             };
             let mut one = |value| {
-                let text = self.text(name, Some(value))?.ok_or_else(|| {
+                let text = self.text(&name, Some(value))?.ok_or_else(|| {
                     let what = format!("header {name:?} must be a string, not null");
                     self.fault(value, what, "leave it out, or write \"\"")
                 })?;
@@ -306,7 +303,6 @@ impl<'a> Context<'a> {
                 one(value.get())?;
             }
         }
-        keeper.members = json::memory_of(members);
         Ok(())
     }
 

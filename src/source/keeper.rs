@@ -3,7 +3,6 @@
 use http::HeaderName;
 
 use crate::headers::Headers;
-use crate::json::Member;
 
 /// So many names of headers are remembered as they were written: those met first.
 const NAMES: usize = 32;
@@ -17,10 +16,6 @@ pub(super) struct Keeper {
     pub(super) names: Names,
     /// Those of the job.
     pub(super) headers: Headers,
-    /// Memory for the fields of the line.
-    pub(super) fields: Vec<Member<'static>>,
-    /// Memory for headers as they stand in the line.
-    pub(super) members: Vec<Member<'static>>,
 }
 
 /// Names of headers as they were written.

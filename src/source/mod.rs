@@ -247,7 +247,8 @@ impl Source {
         };
         let keeper = &mut self.keeper;
         let (mut id, draft) = read(&raw, format, &current.folder, keeper, &mut unknown);
-        let job = match draft.and_then(|draft| self.rules.job(place, &mut id, draft, keeper)) {
+        let headers = &mut keeper.headers;
+        let job = match draft.and_then(|draft| self.rules.job(place, &mut id, draft, headers)) {
             Ok(job) => job,
             Err(fault) => return Some(Ok(Some(Err(fault.of_line(place(), id, raw.hash()))))),
         };

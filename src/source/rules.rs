@@ -9,7 +9,6 @@ use http::{HeaderValue, Method};
 use url::{Position, Url};
 
 use super::draft::{Content, Draft, Fault, SaidUnits};
-use super::keeper::Keeper;
 use super::keys::KeyTable;
 use super::once::OnceKeys;
 use super::spec::{Spec, Times, UnitsRule};
@@ -19,7 +18,6 @@ use crate::error::Problem;
 use crate::estimate::Estimate;
 use crate::headers::Headers;
 use crate::job::{History, Job, Origin, Place, Target, Units, UnitsFrom};
-use crate::json;
 use crate::kept::{Body, Kept};
 use crate::retry::IDEMPOTENCY_KEY;
 use crate::units::Cost;
@@ -65,13 +63,14 @@ impl Rules {
         })
     }
 
-    /// The job that a line makes, whose headers the keeper has. It takes the id, unless it is a fault.
+    /// The job that a line makes, with its own headers and others that are added to them. It takes the id,
+    /// unless it is a fault.
     pub(super) fn job(
         &mut self,
         place: impl FnOnce() -> Place,
         id: &mut Option<Box<str>>,
         draft: Draft<'_>,
-        keeper: &mut Keeper,
+        headers: &mut Headers,
     ) -> Result<Job, Fault> {
         let (target, origin) = self
             .target(&draft.url)
@@ -88,7 +87,6 @@ impl Rules {
             Times::Ignored => None,
             Times::Read => draft.at.map(at::read).transpose()?,
         };
-        let headers = &mut keeper.headers;
         let bytes = body.as_deref();
         let hash = hash::of_job(&method, &target.written, bytes, headers.lines());
         self.add_to(headers, draft.content);
@@ -97,12 +95,10 @@ impl Rules {
         {
             headers.add(&IDEMPOTENCY_KEY, &keys.next(id.as_deref(), hash));
         }
-        let keys = self.keys.of(&draft.fields, &target.url, headers.lines());
-        keeper.fields = json::memory_of(draft.fields);
         Ok(Job {
             origin,
             units: self.units_of(draft.units, bytes),
-            keys,
+            keys: self.keys.of(&draft.fields, &target.url, headers.lines()),
             kept: Kept::of(headers, body, draft.meta),
             place: place(),
             id: id.take(),
@@ -196,17 +192,13 @@ mod tests {
         job_with(spec, draft, Headers::default())
     }
 
-    fn job_with(spec: &Spec, draft: Draft<'_>, headers: Headers) -> Job {
+    fn job_with(spec: &Spec, draft: Draft<'_>, mut own: Headers) -> Job {
         let place = Place {
             file: "-".into(),
             line: 1,
         };
         let mut rules = Rules::new(spec).unwrap();
-        let mut keeper = Keeper {
-            headers,
-            ..Keeper::default()
-        };
-        rules.job(|| place, &mut None, draft, &mut keeper).unwrap()
+        rules.job(|| place, &mut None, draft, &mut own).unwrap()
     }
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> Headers {
