@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,6 +15,7 @@ use url::Url;
 use super::*;
 use crate::estimate::Estimator;
 use crate::limit::KeyBy;
+use crate::units::Tick;
 
 /// What a test compares: the line and the wire form of its URL, or what is wrong with it.
 type Seen = Vec<(u64, String)>;
@@ -625,7 +627,7 @@ fn the_first_line_of_a_stalled_pipe_is_handed_over_at_once() {
         .unwrap();
     let source = open(&spec).unwrap();
     runtime().block_on(async {
-        let mut reader = Reader::spawn(source, None, || crate::units::Tick(7)).unwrap();
+        let mut reader = Reader::spawn(source, None, || Tick(7)).unwrap();
         assert!(matches!(reader.next().await, Some(Line::Notice(_))));
         match reader.next().await {
             Some(Line::Read(line, at)) => assert_eq!((line.is_ok(), at.0), (true, 7)),
@@ -667,6 +669,26 @@ fn a_thousand_lines_are_handed_over_in_their_order() {
         }
         assert!(matches!(reader.next().await, Some(Line::Ended(Ok(())))));
     });
+}
+
+#[test]
+fn lines_that_are_there_together_are_ready_at_one_moment_unless_a_file_is_read() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().to_str().unwrap();
+    let plain = with("\"id\":null").repeat(3);
+    let filed = with(&format!("\"body_file\":{path:?}")).repeat(2);
+    let spec = text(plain.clone() + &filed + &plain);
+    let mut moments = Vec::new();
+    runtime().block_on(async {
+        let asked = AtomicU64::new(0);
+        let clock = move || Tick(asked.fetch_add(1, Ordering::Relaxed));
+        let mut reader = Reader::spawn(open(&spec).unwrap(), None, clock).unwrap();
+        while let Some(Line::Read(line, at)) = reader.next().await {
+            assert!(line.is_ok());
+            moments.push(at.0);
+        }
+    });
+    assert_eq!(moments, [1, 1, 1, 2, 3, 3, 3, 3]);
 }
 
 #[test]

@@ -199,6 +199,7 @@ impl<'a> Context<'a> {
         let method = self.method(fields.method)?;
         self.headers(fields.headers, keeper)?;
         let units = self.units(fields)?;
+        keeper.has_read_file = given(fields.body_file).is_some();
         let (body, content) = self.body(fields, folder)?;
         Ok(Draft {
             method,

@@ -16,6 +16,16 @@ pub(super) struct Keeper {
     pub(super) names: Names,
     /// Those of the job.
     pub(super) headers: Headers,
+    /// Whether a file was read for the line.
+    pub(super) has_read_file: bool,
+}
+
+impl Keeper {
+    /// Begins with a new line.
+    pub(super) fn clear(&mut self) {
+        self.headers.clear();
+        self.has_read_file = false;
+    }
 }
 
 /// Names of headers as they were written.

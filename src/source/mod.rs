@@ -207,6 +207,11 @@ impl Source {
         None
     }
 
+    /// Whether a file was read for the last line, which takes its time.
+    fn has_read_file(&self) -> bool {
+        self.keeper.has_read_file
+    }
+
     /// Notes what is given out. A problem is the last.
     fn given(&mut self, item: Item) -> Item {
         let item = item.and_then(|line| self.count(line));
@@ -332,7 +337,7 @@ fn read<'a>(
     keeper: &mut Keeper,
     unknown: &mut dyn FnMut(&str, u64),
 ) -> jsonl::Read<'a> {
-    keeper.headers.clear();
+    keeper.clear();
     if let Extent::Longer { length, .. } = raw.extent {
         return (None, Err(too_long(length)));
     }

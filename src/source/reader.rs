@@ -30,9 +30,9 @@ const SLOW: Duration = Duration::from_micros(100);
 /// What the reader hands over.
 #[derive(Debug)]
 pub enum Line {
-    /// A line, and the moment at which the input had it ready.
+    /// A line, and the moment at which the input had it ready, or the first of those that were there with it.
     Read(Result<Arc<Job>, Box<BadLine>>, Tick),
-    /// A line that has its result from an earlier run, and the moment at which the input had it ready.
+    /// A line that has its result from an earlier run, and that moment.
     DoneBefore(Status, Tick),
     /// A warning for people.
     Notice(String),
@@ -64,8 +64,8 @@ impl Batch {
 }
 
 impl Reader {
-    /// Starts reading at once. `clock` is asked when a line is ready, before it waits for room. What `resume`
-    /// knows the result of is told as such.
+    /// Starts reading at once. `clock` is asked when the first of some lines is ready, before they wait for room. What
+    /// `resume` knows the result of is told as such.
     ///
     /// The thread ends with the input, or at the next line after the reader is dropped; while a silent
     /// input blocks it, it holds nothing up.
@@ -159,7 +159,10 @@ impl Feed {
                 self.hand()?;
                 line = source.next();
             }
-            let ready_at = clock();
+            let mut ready_at = before;
+            if self.lines.is_empty() || source.has_read_file() {
+                ready_at = clock();
+            }
             for notice in source.notices() {
                 self.add(Line::Notice(notice))?;
             }
