@@ -43,7 +43,6 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::retry_after;
     use super::super::tests::{WALL, bytes, head_at};
     use super::*;
 
@@ -52,7 +51,7 @@ mod tests {
     const DATE: &str = "date";
 
     fn asked(fields: &[(&str, &[u8])]) -> Option<Duration> {
-        retry_after(&head_at(UNIX_EPOCH + WALL, 429, fields))
+        retry_after(&Fields::of(&head_at(UNIX_EPOCH + WALL, 429, fields)))
     }
 
     fn alone(value: &str) -> Option<Duration> {

@@ -105,6 +105,13 @@ impl Word {
         }
     }
 
+    /// Whether the same request may succeed later after an answer of `status`, where this says more of that than the
+    /// status.
+    pub fn again_after(&self, status: StatusCode) -> Option<bool> {
+        let forbidden = status == StatusCode::FORBIDDEN && self.refuses(status);
+        self.again.or(forbidden.then_some(true))
+    }
+
     /// The word of a whole answer: this one of its head, and what its body adds.
     #[must_use]
     pub fn and(mut self, body: Self) -> Self {
@@ -156,12 +163,6 @@ fn again(fields: &Fields<'_>) -> Option<bool> {
         "false" => Some(false),
         _ => None,
     }
-}
-
-/// The wait that a server asks for by `Retry-After`, rounded up to the next nanosecond; the longest if it
-/// asks twice. `None` if nothing is asked, or only what is malformed, zero or past. At most 584 years.
-pub fn retry_after(head: &Head) -> Option<Duration> {
-    asked::retry_after(&Fields::of(head))
 }
 
 #[cfg(test)]
