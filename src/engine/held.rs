@@ -10,7 +10,7 @@ use super::rules::Keeps;
 use super::talk::Ticket;
 use crate::job::Job;
 use crate::metrics::Owner;
-use crate::outcome::{Status, Try, UnitsSpent};
+use crate::outcome::{FailureKind, Status, Try, UnitsSpent};
 use crate::retry::Said;
 use crate::units::Tick;
 
@@ -151,6 +151,16 @@ impl Work {
         let granted = self.current().granted;
         self.waited(granted);
         self.waits.push(Owner::Connect, at.since(granted));
+    }
+
+    /// Why the last try was no success.
+    pub(super) fn last_error(&self) -> (FailureKind, String) {
+        let last = self.tries.last().expect(ONE_ANSWER);
+        match (&last.failure, last.status) {
+            (Some(failure), _) => (failure.kind, failure.message.clone()),
+            (None, Some(status)) => (FailureKind::Http, format!("status {status}")),
+            (None, None) => (FailureKind::Http, "no answer".to_owned()),
+        }
     }
 
     /// The tries that are over.

@@ -45,7 +45,7 @@ use gate::Gate;
 use guard::Travel;
 use heads::LaneId;
 use held::{Phase, Roll, Work};
-use lanes::{Entry, Joins, Lanes, Rest};
+use lanes::{Entry, Joins, Lanes};
 use lookahead::Load;
 pub use lookahead::LookAhead;
 use order::InOrder;
@@ -623,9 +623,7 @@ impl Engine {
                 if let (Ok(_), None) = (&end, asked)
                     && self.lanes.refusals(lane) >= IN_A_ROW
                 {
-                    self.lanes.pause(lane, until, Rest::Asked);
-                    self.rush(lane);
-                    self.metrics.paused();
+                    self.rest(lane, until);
                 }
                 if end.is_err_and(|failure| failure.kind == FailureKind::Connect) {
                     self.lanes.unreachable(lane, until);
@@ -639,46 +637,24 @@ impl Engine {
                 if last == Final::TooLong {
                     self.close_key(lane, asked.unwrap_or_default(), actions);
                 }
-                let error = self.error(last, &end, asked);
+                let error = self.error(last, self.roll.peek(ticket).work());
                 self.finish(ticket, last.status(), error, end.ok(), actions);
             }
         }
     }
 
-    /// Why a job that has ended so is not `ok`.
-    fn error(
-        &self,
-        last: Final,
-        end: &Result<Reply, Failure>,
-        asked: Option<Duration>,
-    ) -> Option<(FailureKind, String)> {
-        Some(match (last, end) {
-            (Final::Ok, _) => return None,
-            (Final::TooLong, _) => {
-                let told = self.too_long_a_wait(asked.unwrap_or_default());
-                let mend = "raise --max-retry-after, or go on later with --resume";
-                (
-                    FailureKind::RetryAfterTooLong,
-                    format!("{told}\n  mend: {mend}"),
-                )
+    /// Why a job whose last try has ended so is not `ok`.
+    fn error(&self, last: Final, work: &Work) -> Option<(FailureKind, String)> {
+        Some(match last {
+            Final::Ok => return None,
+            Final::TooLong => {
+                let told = self.too_long_a_wait(work.said.wait.unwrap_or_default());
+                let mend = "raise --max-retry-after, or go on later with --resume --retry-failed";
+                let kind = FailureKind::RetryAfterTooLong;
+                (kind, format!("{told}\n  mend: {mend}"))
             }
-            (last, end) => {
-                let (kind, why) = match end {
-                    Ok(reply) => match self.rules.retry.fault(reply) {
-                        Some(fault) => (FailureKind::BodyError, fault.to_owned()),
-                        None => (FailureKind::Http, format!("status {}", reply.head.status)),
-                    },
-                    Err(failure) => (failure.kind, failure.message.clone()),
-                };
-                match last {
-                    Final::OutOfTime => (kind, self.gave_up(&why)),
-                    Final::Ok
-                    | Final::Hopeless
-                    | Final::LastTry
-                    | Final::TooLong
-                    | Final::Unsafe => (kind, why),
-                }
-            }
+            Final::OutOfTime => self.gave_up(work),
+            Final::Hopeless | Final::LastTry | Final::Unsafe => work.last_error(),
         })
     }
 

@@ -128,7 +128,7 @@ impl Engine {
         let (work, lane) = (held.work(), held.lane.expect(IN_A_LANE));
         let deadline = self.deadline(work);
         let error = if deadline.is_some() && deadline == self.out_of_time(work) {
-            self.last_error(work)
+            self.gave_up(work)
         } else {
             let most = self.rules.queue_timeout.unwrap_or_default();
             let since = deadline.map_or(self.now, |at| at.before(most));
@@ -145,23 +145,11 @@ impl Engine {
         self.finish(ticket, Status::Failed, Some(error), None, actions);
     }
 
-    /// Why a job failed whose time is over while it waits for another try.
-    fn last_error(&self, work: &Work) -> (FailureKind, String) {
-        let last = work.tries.last();
-        let failure = last.and_then(|last| last.failure.as_ref());
-        let status = last.and_then(|last| last.status);
-        let (kind, why) = match (failure, status) {
-            (Some(failure), _) => (failure.kind, failure.message.clone()),
-            (None, Some(status)) => (FailureKind::Http, format!("status {status}")),
-            (None, None) => (FailureKind::Timeout, "no answer".to_owned()),
-        };
-        (kind, self.gave_up(&why))
-    }
-
-    /// What ended the last try, and that there was no time for another.
-    pub(super) fn gave_up(&self, why: &str) -> String {
+    /// What ended the last try, and that there is no time for another.
+    pub(super) fn gave_up(&self, work: &Work) -> (FailureKind, String) {
         let most = show_span(self.rules.retry.max_elapsed.unwrap_or_default());
-        format!("{why}; gave up after {most} (--max-elapsed)")
+        let (kind, why) = work.last_error();
+        (kind, format!("{why}; gave up after {most} (--max-elapsed)"))
     }
 
     /// Why a job that was just read cannot go in time, behind all who wait; where jobs have due times.

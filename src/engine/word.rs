@@ -19,9 +19,7 @@ impl Engine {
     pub(super) fn hear(&mut self, ticket: Ticket, status: StatusCode, at: Tick, word: &Word) {
         let lane = self.roll.peek(ticket).lane.expect(IN_A_LANE);
         let refuses = word.refuses(status);
-        let again = word.again.or(refuses
-            .then_some(true)
-            .filter(|_| status == StatusCode::FORBIDDEN));
+        let again = word.again_after(status);
         self.lanes.answered(lane, refuses);
         let retry = &self.rules.retry;
         let repeats = retry.repeats(status, again);
@@ -51,10 +49,7 @@ impl Engine {
             self.stops.stop(Stopped::SPENT, told);
             return;
         }
-        let again = said.again.or(word
-            .wait
-            .filter(|_| status == StatusCode::FORBIDDEN)
-            .map(|_| true));
+        let again = said.again.or(word.again_after(status));
         let repeats = self.rules.retry.repeats(status, again);
         if let (None, Some(wait), true) = (said.wait, word.wait, repeats) {
             let work = self.roll.work(ticket);
@@ -64,7 +59,8 @@ impl Engine {
         }
     }
 
-    fn rest(&mut self, lane: LaneId, until: Tick) {
+    /// Nothing of this key is sent until then: its server wants that.
+    pub(super) fn rest(&mut self, lane: LaneId, until: Tick) {
         self.lanes.pause(lane, until, Rest::Asked);
         self.rush(lane);
         self.metrics.paused();
@@ -80,12 +76,11 @@ impl Engine {
             self.leaves_lane(ticket, lane);
             self.vanish(ticket, actions);
         }
-        let own = |ticket: Ticket| self.roll.peek(ticket).lane == Some(lane);
-        let rests = self.rests.iter().map(|&Reverse((_, _, ticket))| ticket);
-        let resting: Vec<Ticket> = rests.filter(|ticket| own(*ticket)).collect();
-        self.rests
-            .retain(|Reverse((_, _, ticket))| !resting.contains(ticket));
-        for ticket in resting {
+        let rests = std::mem::take(&mut self.rests).into_iter();
+        let (own, others): (Vec<_>, Vec<_>) =
+            rests.partition(|Reverse((_, _, ticket))| self.roll.peek(*ticket).lane == Some(lane));
+        self.rests = others.into();
+        for Reverse((_, _, ticket)) in own {
             self.vanish(ticket, actions);
         }
         if self.lanes.are_closed() {
