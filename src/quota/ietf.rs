@@ -113,7 +113,7 @@ fn policies_of(text: &str) -> Option<Vec<Policy>> {
         Some(Policy {
             name,
             limit,
-            period: period.map(Duration::from_secs),
+            period: period.map(span::of_seconds),
             requests: unit.is_none_or(|unit| unit.is_some_and(|unit| unit == "requests")),
         })
     };
@@ -127,7 +127,7 @@ fn levels_of(text: &str) -> Option<Vec<Level>> {
             name: Some(word(&item.bare_item)?),
             limit: None,
             remaining: number(&item.params, "r")??,
-            reset: number(&item.params, "t")?.map(Duration::from_secs),
+            reset: number(&item.params, "t")?.map(span::of_seconds),
         })
     };
     items(text)?.into_iter().map(each).collect()
@@ -144,7 +144,7 @@ fn level_of(text: &str) -> Option<Vec<Level>> {
         name: None,
         limit: Some(number("limit")?),
         remaining: number("remaining")?,
-        reset: number("reset").map(Duration::from_secs),
+        reset: number("reset").map(span::of_seconds),
     }])
 }
 
@@ -335,6 +335,16 @@ mod tests {
             [("RateLimit", Some(600), Some(300), Some(0), Some(7))]
         );
         assert_eq!(plain.wait, Some(Duration::from_secs(7)));
+    }
+
+    #[test]
+    fn a_span_too_long_is_the_longest_there_is() {
+        let longest = Some(Duration::from_nanos(u64::MAX));
+        let policy = ("RateLimit-Policy", "\"a\";q=5;w=999999999999999");
+        let word = said(&[policy, ("RateLimit", "\"a\";r=0;t=999999999999999")]);
+        assert_eq!((word.wait, word.quotas[0].period), (longest, longest));
+        let text = "limit=5, remaining=0, reset=999999999999999";
+        assert_eq!(said(&[("RateLimit", text)]).wait, longest);
     }
 
     #[test]

@@ -21,6 +21,11 @@ pub(super) fn seconds(text: &str) -> Option<Duration> {
     of(text, SECOND)
 }
 
+/// A whole number of them, with the same end.
+pub(super) fn of_seconds(seconds: u64) -> Duration {
+    Duration::from_nanos(seconds.saturating_mul(SECOND))
+}
+
 /// Seconds, or a duration of Go.
 pub(super) fn read(text: &str) -> Option<Duration> {
     seconds(text).or_else(|| go(text))
