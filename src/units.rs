@@ -45,6 +45,9 @@ impl Cost {
     /// One request, or one slot.
     pub const ONE: Self = Self(NonZeroU64::MIN);
 
+    /// More than anything costs.
+    pub const MAX: Self = Self(NonZeroU64::MAX);
+
     /// So many units; `None` for zero.
     pub fn new(units: u64) -> Option<Self> {
         NonZeroU64::new(units).map(Self)

@@ -164,7 +164,7 @@ fn work(
     let units = if numbers.tpm.is_some() && chosen.contains(&"tpm") {
         UnitsRule::Reserve(estimate)
     } else {
-        units_rule(estimate, numbers.own.iter().chain(&api.limits))
+        units_rule(estimate, false, numbers.own.iter().chain(&api.limits))
     };
     let asked = Asked {
         files: &args.files,

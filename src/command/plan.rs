@@ -39,7 +39,11 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
     let setting = args.rules.setting(&limits, Duration::ZERO)?;
     let (api, observed, told) = asked_api(&args.api)?;
     let estimate = args.rules.units.estimate;
-    let counted = units_rule(estimate, limits.iter().chain(&api.limits));
+    let counted = units_rule(
+        estimate,
+        args.rules.retry.adaptive,
+        limits.iter().chain(&api.limits),
+    );
     let asked = Asked {
         files: &args.jobs,
         input: &args.input,

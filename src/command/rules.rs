@@ -53,6 +53,7 @@ impl RuleArgs {
                 seed,
             },
             provider: retry.provider,
+            adaptive: retry.adaptive,
             re_entry: Some(RE_ENTRY),
             timeout: retry.timeout.limit().unwrap_or(Duration::MAX),
             look_ahead: LookAhead {
@@ -79,14 +80,17 @@ fn fits(guard: Option<Duration>, limits: &[Spec]) -> Result<(), Problem> {
     }
 }
 
-/// What jobs cost of these limits.
+/// What jobs cost of these limits, and of those that are learnt.
 pub(super) fn units_rule<'a>(
     estimate: Estimator,
+    adaptive: bool,
     limits: impl IntoIterator<Item = &'a Spec>,
 ) -> UnitsRule {
     let mut limits = limits.into_iter();
     if limits.any(|limit| limit.counts.is_units()) {
         UnitsRule::Reserve(estimate)
+    } else if adaptive {
+        UnitsRule::Learn(estimate)
     } else {
         UnitsRule::Ignored
     }

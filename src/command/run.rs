@@ -59,7 +59,11 @@ pub(super) fn run(
         files: &args.jobs,
         input: &args.input,
         job: &args.http.job,
-        units: units_rule(args.rules.units.estimate, &limits),
+        units: units_rule(
+            args.rules.units.estimate,
+            args.rules.retry.adaptive,
+            &limits,
+        ),
         per: keys_of(&limits),
         times: Times::Ignored,
     };

@@ -42,6 +42,7 @@ impl Terms {
             self.seed,
             Draws::Jobs,
         )
+        .telling(self.rules.adaptive)
     }
 }
 

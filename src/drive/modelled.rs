@@ -30,6 +30,8 @@ pub struct Modelled {
     tokens: Option<Cost>,
     epoch: Duration,
     draws: Draws,
+    /// Whether every answer tells how the limits stand, and not only a refusal when to come back.
+    tells: bool,
 }
 
 impl Modelled {
@@ -50,7 +52,14 @@ impl Modelled {
             tokens: spec.tokens,
             epoch: setting.epoch,
             draws,
+            tells: false,
         }
+    }
+
+    /// The same for a run that learns of every answer, or not.
+    #[must_use]
+    pub fn telling(self, tells: bool) -> Self {
+        Self { tells, ..self }
     }
 
     /// What a try costs of the server's limits that count units: what it will say that it used, else what the
@@ -71,8 +80,7 @@ impl Modelled {
             Answer::Refused(_) => StatusCode::TOO_MANY_REQUESTS,
             Answer::Failed(status) => status,
         });
-        if refused(StatusCode::TOO_MANY_REQUESTS) {
-            // Its headers say when to come back.
+        if self.tells || refused(StatusCode::TOO_MANY_REQUESTS) {
             let path = job.target.url.path();
             let (head, _) = self
                 .model

@@ -12,7 +12,9 @@ use super::paid::Paid;
 use super::rule::Rule;
 use super::rules::{Order, Refund, Rules};
 use crate::job::Job;
-use crate::limit::{Hold, Kind, Leaves, Moment, Ready, Setting, Used, keys_of};
+use crate::limit::{
+    Counts, Hold, Kind, Learnt, Leaves, Lesson, Moment, Ready, Setting, Used, keys_of,
+};
 use crate::metrics::{Owner, Pace};
 use crate::outcome::{UnitsSpent, Waits};
 use crate::units::Tick;
@@ -49,6 +51,8 @@ pub(super) struct Gate {
     states: States,
     /// The rule on the slots of each origin.
     host_slots: Option<usize>,
+    /// The rules that learn stand last, from here on, one for each of [`Counts::ALL`].
+    adaptive: Option<usize>,
     setting: Setting,
     refund: Refund,
     /// How long windows are kept that keep a measured guard.
@@ -74,8 +78,13 @@ impl Gate {
             .per_host
             .map(|most| Rule::slots(most, until, Owner::HostSlot, Scope::Origin));
         let limits = (0..rules.limits.len()).map(|number| Rule::limit(number, rules, &keys));
+        let learnt = Counts::ALL.iter().filter(|_| rules.adaptive);
+        let learnt = learnt.map(|counts| Rule::adaptive(*counts));
+        let given = slots.into_iter().chain(per_host).chain(limits);
+        let all: Vec<_> = given.chain(learnt).collect();
         let mut gate = Self {
-            rules: slots.into_iter().chain(per_host).chain(limits).collect(),
+            adaptive: rules.adaptive.then(|| all.len() - Counts::ALL.len()),
+            rules: all,
             shared: Vec::new(),
             states: States::default(),
             host_slots: rules.per_host.map(|_| usize::from(rules.slots.is_some())),
@@ -84,7 +93,8 @@ impl Gate {
             guard: None,
             logs: [Leaves::Send, Leaves::Reply].map(|leaves| {
                 let mut windows = rules.limits.iter().filter(|it| it.kind == Kind::Window);
-                windows.any(|it| it.leaves == leaves).then_some(leaves)
+                let learns = rules.adaptive && leaves == Leaves::Reply;
+                (learns || windows.any(|it| it.leaves == leaves)).then_some(leaves)
             }),
             names: {
                 let words = Owner::FIXED.map(|owner| owner.word().into());
@@ -96,7 +106,7 @@ impl Gate {
             let limit = || one.build(&gate.setting, gate.guard, None);
             gate.shared.push(match one.scope {
                 Scope::All => Some(gate.states.shared(rule, limit())),
-                Scope::Origin | Scope::Key(_) => None,
+                Scope::Origin | Scope::Key(_) | Scope::Lane => None,
             });
         }
         gate
@@ -113,10 +123,15 @@ impl Gate {
             ..
         } = self;
         let each = rules.iter().enumerate().map(|(rule, one)| {
+            let lane: Arc<str>;
             let key = match one.scope {
                 Scope::All => return shared[rule].expect("a rule for all has its state"),
                 Scope::Origin => &job.origin.0,
                 Scope::Key(number) => job.keys.get(number).unwrap_or(&job.origin.0),
+                Scope::Lane => {
+                    lane = lane_of(job);
+                    &lane
+                }
             };
             states.of(rule, key, || one.build(setting, *guard, Some(key)))
         });
@@ -328,6 +343,18 @@ impl Gate {
         }
     }
 
+    /// An answer tells something of the server's limit on this. What is known anew, if anybody learns.
+    pub(super) fn learn(
+        &mut self,
+        states: &[StateId],
+        counts: Counts,
+        lesson: &Lesson<'_>,
+    ) -> Option<Learnt> {
+        let place = Counts::ALL.iter().position(|own| *own == counts)?;
+        let state = states.get(self.adaptive? + place)?;
+        self.states.limit_mut(*state).learn(lesson)
+    }
+
     /// The try was sent at `at`.
     pub(super) fn sent(&mut self, holds: &mut Holds, at: Tick) {
         self.moved(holds, at, Leaves::Send);
@@ -390,6 +417,17 @@ impl Gate {
             {
                 limit.settle(hold, at, used(rule.charge));
             }
+        }
+    }
+}
+
+/// The name of a job's lane.
+fn lane_of(job: &Job) -> Arc<str> {
+    match &job.keys[..] {
+        [] => job.origin.0.clone(),
+        keys => {
+            let parts = std::iter::once(&*job.origin.0).chain(keys.iter().map(|key| &**key));
+            parts.collect::<Vec<_>>().join("\0").into()
         }
     }
 }

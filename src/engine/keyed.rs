@@ -20,6 +20,8 @@ pub(super) enum Scope {
     Origin,
     /// Each value of the key of this number.
     Key(usize),
+    /// Each origin with the values of all keys.
+    Lane,
 }
 
 #[derive(Debug)]

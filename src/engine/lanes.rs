@@ -99,6 +99,12 @@ impl Lane {
         self.fresh.len() + self.back.len()
     }
 
+    /// Its origin and its keys, for people.
+    fn name(&self) -> String {
+        let keys = self.keys.iter().map(|key| format!(" {key}"));
+        self.origin.to_string() + &keys.collect::<String>()
+    }
+
     /// Nothing of its own holds it back.
     fn is_open(&self) -> bool {
         self.paused.is_none() && self.parked.is_none()
@@ -619,8 +625,12 @@ impl Lanes {
     pub(super) fn fullest(&self) -> Option<String> {
         let lanes = self.all.iter().flatten();
         let fullest = lanes.max_by_key(|lane| lane.len())?;
-        let keys = fullest.keys.iter().map(|key| format!(" {key}"));
-        Some(fullest.origin.to_string() + &keys.collect::<String>())
+        Some(fullest.name())
+    }
+
+    /// Its origin and its keys, for people.
+    pub(super) fn name(&self, id: LaneId) -> String {
+        self.lane(id).name()
     }
 
     fn lane(&self, id: LaneId) -> &Lane {

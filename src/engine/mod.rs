@@ -3,6 +3,7 @@
 //! One job's life, read top to bottom: it is read, waits in its lane, is granted slots and limits at one
 //! instant, is sent, answered, ended; goes to rest and comes back to its old place, or is recorded.
 
+mod adaptive;
 mod admission;
 mod ahead;
 #[cfg(test)]
@@ -533,6 +534,7 @@ impl Engine {
         now_try.status = Some(head.status);
         let provider = self.rules.provider.or_else(|| self.lanes.provider(lane));
         let word = quota::of_head(head, provider);
+        self.learn(ticket, head, &word);
         self.hear(ticket, head.status, head.at, &word);
     }
 
@@ -552,6 +554,7 @@ impl Engine {
         if let Ok(reply) = &end {
             self.hear_body(ticket, reply);
         }
+        self.learn_refusal(ticket);
         let draining = self.is_draining();
         let paid = Paid::of(&end);
         let now = self.now;

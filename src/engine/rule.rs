@@ -9,7 +9,9 @@ use super::obstacle::Stops;
 use super::rules::Rules;
 use super::seam::Pasts;
 use crate::job::Job;
-use crate::limit::{Guard, KeyBy, Kind, Leaves, Limit, Moment, Setting, Slots, Spec};
+use crate::limit::{
+    Adaptive, Counts, Guard, KeyBy, Kind, Leaves, Limit, Moment, Setting, Slots, Spec,
+};
 use crate::metrics::Owner;
 use crate::units::Cost;
 
@@ -18,6 +20,7 @@ use crate::units::Cost;
 enum Build {
     Slots(Cost, Moment),
     Limit(Box<Spec>, Pasts),
+    Adaptive,
 }
 
 #[derive(Debug)]
@@ -34,6 +37,7 @@ impl Rule {
     pub(super) fn leaves(&self) -> Leaves {
         match &self.build {
             Build::Slots(..) => Leaves::Send,
+            Build::Adaptive => Leaves::Reply,
             Build::Limit(spec, _) => spec.leaves,
         }
     }
@@ -43,7 +47,7 @@ impl Rule {
         match self.scope {
             Scope::All if self.charge.is_for_all() => Stops::Everyone,
             Scope::All => Stops::Payers(rule),
-            Scope::Origin | Scope::Key(_) => Stops::Line(state),
+            Scope::Origin | Scope::Key(_) | Scope::Lane => Stops::Line(state),
         }
     }
 
@@ -65,6 +69,7 @@ impl Rule {
     ) -> Box<dyn Limit> {
         match &self.build {
             Build::Slots(slots, until) => Box::new(Slots::kept_until(*until, *slots)),
+            Build::Adaptive => Box::new(Adaptive::default()),
             Build::Limit(spec, pasts) => {
                 let mut limit = spec.go_on(setting, pasts.of(key));
                 if let Some(guard) = guard.and_then(|guard| self.measured(setting, guard)) {
@@ -86,7 +91,7 @@ impl Rule {
             {
                 Some(guard.min(spec.rate.period / 100))
             }
-            Build::Limit(..) | Build::Slots(..) => None,
+            Build::Limit(..) | Build::Slots(..) | Build::Adaptive => None,
         }
     }
 
@@ -98,6 +103,17 @@ impl Rule {
             capacity: most,
             scope,
             build: Build::Slots(most, until),
+        }
+    }
+
+    /// What is learnt of a server's limit on this.
+    pub(super) fn adaptive(counts: Counts) -> Self {
+        Self {
+            owner: Owner::Adaptive,
+            charge: counts.into(),
+            capacity: Cost::MAX,
+            scope: Scope::Lane,
+            build: Build::Adaptive,
         }
     }
 

@@ -37,6 +37,8 @@ pub struct Rules {
     pub retry: Policy,
     /// Whose answers they are, where the host and the answers do not tell.
     pub provider: Option<&'static Provider>,
+    /// Whether the limits of the servers are learnt from their answers, and kept beside the own ones.
+    pub adaptive: bool,
     /// After a pause that a server has asked for, jobs of its key go at least so far apart; `None`: as fast as they may.
     pub re_entry: Option<Duration>,
     /// How far back a grant may be charged: a late wake-up within it costs no rate. Kept below the
@@ -192,6 +194,7 @@ impl Default for Rules {
             arrivals: Arrivals::default(),
             retry: Policy::default(),
             provider: None,
+            adaptive: false,
             re_entry: None,
             slack: Duration::ZERO,
             lead: None,

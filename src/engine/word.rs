@@ -25,6 +25,7 @@ impl Engine {
         let repeats = retry.repeats(status, again);
         let asked = word.wait.filter(|_| repeats);
         let work = self.roll.work(ticket);
+        work.said.refused = refuses;
         work.said.again = again;
         work.said.wait = asked;
         work.current().retry_after = asked;

@@ -3,6 +3,7 @@
 //! A limit is told the time and never waits. Whole numbers only: a rate is `count` per `period`,
 //! levels are scaled by the period, and time inside a state never goes back.
 
+mod adaptive;
 mod bucket;
 mod counter;
 mod fixed;
@@ -12,11 +13,13 @@ mod kind;
 mod leaky;
 mod ledger;
 mod meter;
+mod pace;
 mod past;
 mod slots;
 mod spec;
 mod window;
 
+pub use adaptive::{Adaptive, Learnt, Lesson, Standing, Why};
 pub use bucket::Bucket;
 pub use counter::Counter;
 pub use fixed::Fixed;
@@ -24,6 +27,7 @@ pub use grammar::LIMIT_FORM;
 pub use key::{KEY_FORM, KeyBy, keys_of};
 pub use kind::Kind;
 pub use leaky::Leaky;
+pub use pace::Pace;
 pub use past::{Past, Since};
 pub use slots::Slots;
 pub use spec::{Anchor, Counts, Guard, Leaves, Setting, Spec};
@@ -144,6 +148,11 @@ pub trait Limit: std::fmt::Debug + Send {
 
     /// Ends a hold. Changes the level, never the time; gives back only into the state that paid.
     fn settle(&mut self, hold: Hold, at: Tick, used: Used);
+
+    /// An answer tells something of the server's own limit. What is known anew, if this is a rule that learns.
+    fn learn(&mut self, _lesson: &Lesson<'_>) -> Option<Learnt> {
+        None
+    }
 
     /// When [`Limit::settle`] is due.
     fn settles_on(&self) -> Moment {

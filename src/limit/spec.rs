@@ -45,6 +45,9 @@ pub enum Counts {
 }
 
 impl Counts {
+    /// Each of them.
+    pub const ALL: [Self; 4] = [Self::Requests, Self::Units, Self::Input, Self::Output];
+
     /// Whether each try costs what its job says, and not one.
     pub fn is_units(self) -> bool {
         match self {

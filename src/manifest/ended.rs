@@ -10,7 +10,7 @@ use crate::engine::{End, Signal, Stopped};
 use crate::error::{Exit, Problem};
 use crate::metrics::{self, MeanUnits, Owner, Part, Told, Unseen};
 use crate::outcome::UnitsSpent;
-use crate::report::{Report, Standing};
+use crate::report::{Report, Standing, learnt};
 use crate::units::{Tick, nanos};
 
 /// A run that is over.
@@ -69,6 +69,9 @@ pub struct Figures {
     /// What filled the look-ahead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_of: Option<String>,
+    /// What was learnt of the limits of the servers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learnt: Vec<learnt::Kept>,
 }
 
 /// Time of one owner.
@@ -219,6 +222,7 @@ impl Figures {
                 .collect(),
             units: summary.tally.units,
             full_of: summary.full_of.clone(),
+            learnt: learnt::kept(&summary.learning),
         }
     }
 
@@ -272,6 +276,7 @@ impl Figures {
                 .collect(),
             units: self.units,
             full_of: self.full_of.clone(),
+            learning: learnt::learning(&self.learnt, started),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::learnt::Learning;
 use super::stretch::summed;
 use super::{Measure, Part, Stretch, Summary, Tally, Unseen};
 use crate::outcome::{UnitsSpent, Waits};
@@ -36,6 +37,8 @@ pub struct Told {
     pub units: UnitsSpent,
     /// The origin, and the keys, that filled the look-ahead.
     pub full_of: Option<String>,
+    /// What was learnt of the limits of the servers.
+    pub learning: Learning,
 }
 
 /// What is found in results, to make a summary of.
@@ -136,6 +139,9 @@ impl Runs {
             stretch: self.stretch(found.measure),
             peak_in_flight: found.peak_in_flight.max(peak.unwrap_or_default()),
             full_of: self.told().find_map(|told| told.full_of.clone()),
+            learning: self
+                .told()
+                .fold(Learning::default(), |sum, told| sum.and(&told.learning)),
             proof: found.proof,
             unrecorded: Vec::new(),
         }

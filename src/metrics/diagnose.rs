@@ -4,7 +4,7 @@ use http::StatusCode;
 
 use super::littles::{Cause, Crossover, Theory, plain};
 use super::waited::{self, Waited, waited};
-use super::{Owner, Part, Setup, Share, Summary, shares};
+use super::{KeyLearnt, Owner, Part, Setup, Share, Summary, shares};
 use crate::limit::{Counts, Kind};
 use crate::outcome::FailureKind;
 use crate::units::three_digits;
@@ -347,6 +347,13 @@ impl Seen<'_> {
                 "without --ordered each is written as it comes, and its `seq` tells the order; more \
                  slots (-c N), and a --lookahead above them, let more of them wait"
                     .to_owned(),
+            ),
+            Owner::Adaptive => (
+                "the server's own limit chose this rate, as its answers teach it".to_owned(),
+                match self.summary.learning.keys.iter().flat_map(KeyLearnt::options).next() {
+                    Some(option) => format!("{option} keeps it from the first request on"),
+                    None => "ask its owner for a higher one".to_owned(),
+                },
             ),
             Owner::Pause => (
                 "the server asked for pauses".to_owned(),

@@ -6,6 +6,7 @@ pub mod condition;
 pub mod diagnose;
 mod figures;
 mod latencies;
+mod learnt;
 pub mod littles;
 mod measure;
 pub mod noise;
@@ -29,6 +30,7 @@ pub use again::{Found, Run, Runs, Told};
 pub use busiest::Busiest;
 pub use figures::Figures;
 pub use latencies::{LONGEST, Latencies};
+pub use learnt::{KeyLearnt, Learning, ToldLimit};
 pub use measure::Measure;
 pub use owner::{HoldOn, Owner, Turn};
 pub use remaining::{Left, Pace};
@@ -44,6 +46,7 @@ pub use timeline::{Cell, Timeline};
 pub use waited::{Waited, waited};
 
 use crate::job::Keys;
+use crate::limit::{self, Learnt};
 use crate::outcome::{Outcome, Status, Try};
 use crate::proof::Proof;
 use crate::units::Tick;
@@ -78,6 +81,7 @@ pub struct Metrics {
     /// Results of this run without a try.
     untried: u64,
     full_of: Option<String>,
+    learning: Learning,
     proof: Proof,
     unrecorded: Vec<Unrecorded>,
 }
@@ -108,6 +112,7 @@ impl Metrics {
             last_grant: Tick::ZERO,
             untried: 0,
             full_of: None,
+            learning: Learning::default(),
             proof,
             unrecorded: Vec::new(),
         }
@@ -305,6 +310,18 @@ impl Metrics {
         }
     }
 
+    /// Something is known anew of the limit of this name of this key's server.
+    pub fn learnt(
+        &mut self,
+        key: &str,
+        at: Tick,
+        counts: limit::Counts,
+        name: &str,
+        learnt: Learnt,
+    ) {
+        self.learning.add(key, at, counts, name, learnt);
+    }
+
     /// A job has its last word.
     pub fn done(&mut self, outcome: &Outcome) {
         self.untried += u64::from(outcome.tries.is_empty());
@@ -379,6 +396,7 @@ impl Metrics {
             stretch,
             peak_in_flight: self.peak_in_flight,
             full_of: self.full_of,
+            learning: self.learning,
             proof: self.proof.close(),
             unrecorded: self.unrecorded,
         }

@@ -30,13 +30,15 @@ pub enum Owner {
     Sink,
     /// A job was due and this program was late by more than the slack.
     Client,
+    /// What was learnt of the server's own limits keeps the job.
+    Adaptive,
     /// The limit of this number, in the order of the command line.
     Limit(usize),
 }
 
 impl Owner {
     /// All but the limits, by their places.
-    pub const FIXED: [Self; 11] = [
+    pub const FIXED: [Self; 12] = [
         Self::Nothing,
         Self::Input,
         Self::LookAhead,
@@ -48,6 +50,7 @@ impl Owner {
         Self::Client,
         Self::HostSlot,
         Self::Order,
+        Self::Adaptive,
     ];
 
     /// Its number among [`FIXED`](Self::FIXED) and the limits behind them.
@@ -65,6 +68,7 @@ impl Owner {
             Self::Client => 8,
             Self::HostSlot => 9,
             Self::Order => 10,
+            Self::Adaptive => 11,
         }
     }
 
@@ -83,6 +87,7 @@ impl Owner {
             Self::Backoff => "backoff",
             Self::Sink => "sink",
             Self::Client => "client",
+            Self::Adaptive => "adaptive",
             Self::Limit(number) => return Cow::Owned(format!("limit {}", number + 1)),
         })
     }

@@ -44,6 +44,7 @@ fn rests(owner: Owner) -> bool {
         | Owner::Order
         | Owner::Sink
         | Owner::Client
+        | Owner::Adaptive
         | Owner::Limit(_) => false,
     }
 }

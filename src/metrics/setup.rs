@@ -71,6 +71,7 @@ impl Setup {
             Owner::Backoff => "backoff".to_owned(),
             Owner::Sink => "sink".to_owned(),
             Owner::Client => "client".to_owned(),
+            Owner::Adaptive => "--adaptive".to_owned(),
             Owner::Limit(number) => self
                 .limits
                 .get(number)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Latencies, Stretch, Tally, Unseen};
+use super::{Latencies, Learning, Stretch, Tally, Unseen};
 use crate::job::Keys;
 use crate::outcome::Try;
 use crate::proof::Proven;
@@ -25,6 +25,8 @@ pub struct Summary {
     pub peak_in_flight: u64,
     /// The origin, and the keys, that filled the look-ahead.
     pub full_of: Option<String>,
+    /// What it has learnt of the limits of its servers.
+    pub learning: Learning,
     /// Whether the limits were kept; empty without limits.
     pub proof: Proven,
     /// Tries of jobs that have no result. At most those of the jobs that were held.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::late::Late;
 use super::table::QUANTILES;
-use super::{Report, Standing, proof, sources};
+use super::{Report, Standing, learnt, proof, sources};
 use crate::engine::End;
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::Cause;
@@ -79,6 +79,7 @@ fn figures(report: &Report) -> Value {
         "sends": summary.tally.sends.count,
         "rate_reached_per_s": summary.tally.sends.rate().and_then(finite),
         "peak_in_flight": summary.peak_in_flight,
+        "learnt": learnt::kept(&summary.learning),
         "slots": report.setup.slots,
         "limits": limits(report),
         "proof": proof::limits(&summary.proof, &since_start),

@@ -13,6 +13,7 @@ pub mod hdr;
 pub mod html;
 pub mod json;
 mod late;
+pub mod learnt;
 pub mod limits;
 #[cfg(test)]
 mod names;

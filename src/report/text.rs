@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::page::{Look, Page, Sections, Tone};
-use super::{Report, Standing, proof, said};
+use super::{Report, Standing, learnt, proof, said};
 use crate::engine::{End, Refund, Signal};
 use crate::error::Exit;
 use crate::limit::Counts;
@@ -274,6 +274,11 @@ impl Page {
         self.tokens(report);
         let reached = report.reached().unwrap_or_else(|| dash.to_owned());
         self.section("RATE", &format!("reached {reached}"), Tone::Calm);
+        let mut heading = "LEARNT";
+        for line in learnt::lines(report, 2) {
+            self.section(heading, &line, Tone::Calm);
+            heading = "";
+        }
     }
 
     /// The estimate beside the truth.

@@ -64,6 +64,8 @@ pub struct Said {
     pub wait: Option<Duration>,
     /// Whether it helps at all, if that is said.
     pub again: Option<bool>,
+    /// Whether it was refused for its server's limits.
+    pub refused: bool,
 }
 
 /// What has been done for a job.

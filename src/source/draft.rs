@@ -50,7 +50,7 @@ pub(super) enum Content {
 }
 
 /// The units that a line says its job takes.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct SaidUnits {
     /// Input and output together.
     pub(super) whole: Option<u64>,

@@ -281,7 +281,7 @@ impl Source {
             if self.good == 0 && guessed && job.body().is_none() {
                 let (counts, instead) = match self.rules.units {
                     UnitsRule::Price(_) => ("--price", "leave --price out"),
-                    UnitsRule::Reserve(_) | UnitsRule::Ignored => {
+                    UnitsRule::Reserve(_) | UnitsRule::Learn(_) | UnitsRule::Ignored => {
                         ("a limit", "limit requests instead")
                     }
                 };

@@ -137,7 +137,10 @@ impl Rules {
     fn units_of(&self, said: SaidUnits, body: Option<&[u8]>) -> Option<Units> {
         let estimator = match self.units {
             UnitsRule::Ignored => return None,
-            UnitsRule::Reserve(estimator) | UnitsRule::Price(estimator) => estimator,
+            UnitsRule::Learn(_) if said == SaidUnits::default() && body.is_none() => return None,
+            UnitsRule::Reserve(estimator)
+            | UnitsRule::Learn(estimator)
+            | UnitsRule::Price(estimator) => estimator,
         };
         let body = body.unwrap_or_default();
         let (input, output, source) = match said {

@@ -112,6 +112,8 @@ pub enum UnitsRule {
     /// `input_tokens` and `output_tokens` are the parts, and one that is left out is 0. A first job with
     /// nothing to estimate (no body) is a usage problem; later ones reserve 0.
     Reserve(Estimator),
+    /// The same where a limit that counts them may be learnt: a job with nothing to estimate has none.
+    Learn(Estimator),
     /// The same where no limit counts them and they have a price.
     Price(Estimator),
 }

@@ -211,6 +211,9 @@ pub(in crate::command) struct RetryArgs {
     /// The longest that a job may take, from its first send to its last byte, all tries and rests; default: none
     #[arg(long, value_name = "DUR|none", allow_hyphen_values = true, value_parser = span_or_none)]
     pub(in crate::command) max_elapsed: Option<Bound<Duration>>,
+    /// Learn the limits of the server from its answers, and keep them beside those that are given
+    #[arg(long)]
+    pub(in crate::command) adaptive: bool,
     /// Whose headers the answers have; default: by the host, or by the headers
     #[arg(long, value_name = "NAME", value_parser = provider())]
     pub(in crate::command) provider: Option<&'static Provider>,

@@ -1,0 +1,68 @@
+//! What answers teach of the limits of their servers. Floor 3: rules.
+
+use http::StatusCode;
+
+use super::talk::Ticket;
+use super::{Engine, IN_A_LANE};
+use crate::limit::{Counts, Lesson, Standing};
+use crate::outcome::Head;
+use crate::quota::{Means, Word};
+
+impl Engine {
+    /// The head of an answer, and what it says of its server's limits.
+    pub(super) fn learn(&mut self, ticket: Ticket, head: &Head, word: &Word) {
+        if !self.rules.adaptive {
+            return;
+        }
+        for quota in &word.quotas {
+            let standing = Standing {
+                at: head.at,
+                name: &quota.name,
+                limit: quota.limit,
+                period: quota.period,
+                left: quota.remaining,
+                full_at: quota.reset.map(|reset| head.at.after(reset)),
+                refills: quota.means == Means::Full,
+            };
+            self.teach(ticket, quota.counts, &Lesson::Told(&standing));
+        }
+        if !word.refuses(head.status) && !head.status.is_server_error() {
+            let granted = self.roll.work(ticket).current().granted;
+            let (at, lesson) = (head.at, Counts::Requests);
+            self.teach(ticket, lesson, &Lesson::Accepted { granted, at });
+        }
+    }
+
+    /// A try has ended, perhaps with a refusal; by then its body has said what its head did not.
+    pub(super) fn learn_refusal(&mut self, ticket: Ticket) {
+        if !self.rules.adaptive {
+            return;
+        }
+        let work = self.roll.work(ticket);
+        let asked = work.said.wait;
+        let refused = work.said.refused;
+        let last = work.current();
+        let (Some(status), Some(at)) = (last.status, last.first_byte) else {
+            return;
+        };
+        if refused || status == StatusCode::SERVICE_UNAVAILABLE {
+            let lesson = Lesson::Refused {
+                granted: last.granted,
+                at,
+                back: asked.map(|wait| at.after(wait)),
+            };
+            self.teach(ticket, Counts::Requests, &lesson);
+        }
+    }
+
+    fn teach(&mut self, ticket: Ticket, counts: Counts, lesson: &Lesson<'_>) {
+        let held = self.roll.peek(ticket);
+        let (states, lane) = (held.holds.states.clone(), held.lane.expect(IN_A_LANE));
+        if let Some(learnt) = self.gate.learn(&states, counts, lesson) {
+            let name = self.lanes.name(lane);
+            self.metrics
+                .learnt(&name, self.now, counts, lesson.name(), learnt);
+        }
+        self.lanes.given_back(&states);
+    }
+}

@@ -1,0 +1,167 @@
+//! What a run learns of the limits of its servers. Floor 3: rules.
+
+use std::time::Duration;
+
+use crate::limit::{Counts, Learnt, Pace, Why};
+use crate::units::{Rate, Tick, three_digits};
+
+/// So many keys are told one by one.
+const KEYS: usize = 16;
+
+/// So many changes of each; of more every second one is left out.
+const CHANGES: usize = 16;
+
+/// What a run has learnt.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Learning {
+    /// Of each key, in the order of their first word.
+    pub keys: Vec<KeyLearnt>,
+    /// Keys that are not among them.
+    pub more: bool,
+}
+
+/// What was learnt of one key: an origin, with the values of the keys of the run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct KeyLearnt {
+    /// Its name.
+    pub key: String,
+    /// What the server tells of its limits.
+    pub told: Vec<ToldLimit>,
+    /// The requests per second that it was found to take.
+    pub pace: Option<Pace>,
+    /// How that changed where it was refused or used up, since the start.
+    pub changes: Vec<(Tick, Pace)>,
+    /// How often it was refused, and how often used up.
+    pub refused: u64,
+    /// How often it was used up.
+    pub used_up: u64,
+}
+
+/// A limit that a server tells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToldLimit {
+    /// As the server calls it.
+    pub name: String,
+    /// What it counts.
+    pub counts: Counts,
+    /// So many,
+    pub limit: u64,
+    /// in this time.
+    pub period: Option<Duration>,
+}
+
+impl Learning {
+    /// Something is known anew at `at`; the limit has this name.
+    pub(super) fn add(&mut self, key: &str, at: Tick, counts: Counts, name: &str, learnt: Learnt) {
+        let place = self.keys.iter().position(|own| own.key == key);
+        let own = match place {
+            Some(place) => &mut self.keys[place],
+            None if self.keys.len() < KEYS => {
+                self.keys.push(KeyLearnt {
+                    key: key.to_owned(),
+                    ..KeyLearnt::default()
+                });
+                self.keys.last_mut().expect("just pushed")
+            }
+            None => {
+                self.more = true;
+                return;
+            }
+        };
+        match learnt {
+            Learnt::Told(limit, period) => {
+                let told = ToldLimit {
+                    name: name.to_owned(),
+                    counts,
+                    limit,
+                    period,
+                };
+                match own
+                    .told
+                    .iter_mut()
+                    .find(|own| (&*own.name, own.counts) == (name, counts))
+                {
+                    Some(before) => *before = told,
+                    None => own.told.push(told),
+                }
+            }
+            Learnt::Found(pace, why) => {
+                own.pace = Some(pace);
+                match why {
+                    Why::Accepted => return,
+                    Why::Refused => own.refused += 1,
+                    Why::UsedUp => own.used_up += 1,
+                }
+                if own.changes.len() == CHANGES {
+                    let mut nth = 0;
+                    own.changes.retain(|_| {
+                        nth += 1;
+                        nth % 2 == 1
+                    });
+                }
+                own.changes.push((at, pace));
+            }
+        }
+    }
+}
+
+impl Learning {
+    /// The same with what another run has learnt: of a key that both know, that of the later one.
+    pub(super) fn and(mut self, later: &Self) -> Self {
+        for key in &later.keys {
+            self.keys.retain(|own| own.key != key.key);
+            self.keys.push(key.clone());
+        }
+        self.more |= later.more || self.keys.len() > KEYS;
+        self.keys.truncate(KEYS);
+        self
+    }
+}
+
+impl KeyLearnt {
+    /// The options that set it by hand; of several limits that the server tells each its own.
+    pub fn options(&self) -> Vec<String> {
+        let told = self.told.iter().filter_map(ToldLimit::option);
+        let mut options: Vec<String> = told.collect();
+        let requests = |told: &&ToldLimit| told.counts == Counts::Requests && told.period.is_some();
+        if let (Some(pace), None) = (self.pace, self.told.iter().find(requests)) {
+            options.push(format!("--qps {}", three_digits(pace.per_second())));
+        }
+        options
+    }
+}
+
+impl ToldLimit {
+    /// `60/1m requests`.
+    pub fn words(&self) -> String {
+        let what = match self.counts {
+            Counts::Requests => "requests",
+            Counts::Units => "tokens",
+            Counts::Input => "input tokens",
+            Counts::Output => "output tokens",
+        };
+        match self.rate() {
+            Some(rate) => format!("{rate} {what}"),
+            None => format!("{} {what}, and not in which time", self.limit),
+        }
+    }
+
+    /// The option that sets it.
+    pub fn option(&self) -> Option<String> {
+        const MINUTE: Duration = Duration::from_secs(60);
+        let (limit, period) = (self.limit, self.period?);
+        Some(match self.counts {
+            Counts::Requests if period == MINUTE => format!("--rpm {limit}"),
+            Counts::Requests if period == Duration::from_secs(1) => format!("--qps {limit}"),
+            Counts::Units if period == MINUTE => format!("--tpm {limit}"),
+            Counts::Requests => format!("--window {}", self.rate()?),
+            Counts::Units => format!("--limit 'tokens {} window'", self.rate()?),
+            Counts::Input => format!("--limit 'input-tokens {} window'", self.rate()?),
+            Counts::Output => format!("--limit 'output-tokens {} window'", self.rate()?),
+        })
+    }
+
+    fn rate(&self) -> Option<Rate> {
+        Rate::new(self.limit, self.period?)
+    }
+}

@@ -1,0 +1,183 @@
+//! What was learnt of the limits of the servers: in words, and as it is kept. Floor 4: doors.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Report;
+use crate::limit::{Counts, Pace};
+use crate::metrics::{KeyLearnt, Learning, Owner, ToldLimit};
+use crate::units::{Tick, millis, show_span};
+
+/// What was learnt of one key, as JSON has it. Times in milliseconds, rates per second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    key: String,
+    per_s: Option<f64>,
+    refused: u64,
+    used_up: u64,
+    changes: Vec<Change>,
+    told: Vec<ToldKept>,
+    options: Vec<String>,
+}
+
+/// How the pace changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Change {
+    at_ms: f64,
+    per_s: f64,
+}
+
+/// A limit that the server tells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct ToldKept {
+    name: String,
+    counts: String,
+    limit: u64,
+    period_ms: Option<f64>,
+}
+
+/// What each that is counted is called.
+const COUNTS: [(Counts, &str); 4] = [
+    (Counts::Requests, "requests"),
+    (Counts::Units, "tokens"),
+    (Counts::Input, "input-tokens"),
+    (Counts::Output, "output-tokens"),
+];
+
+/// Each key, as it is kept.
+pub fn kept(learning: &Learning) -> Vec<Kept> {
+    learning.keys.iter().map(Kept::of).collect()
+}
+
+/// The same, read back, of a run that started at this moment.
+pub fn learning(kept: &[Kept], started: Tick) -> Learning {
+    Learning {
+        keys: kept.iter().map(|kept| kept.learnt(started)).collect(),
+        more: false,
+    }
+}
+
+impl Kept {
+    fn of(learnt: &KeyLearnt) -> Self {
+        let changes = learnt.changes.iter().map(|(at, pace)| Change {
+            at_ms: millis(at.since(Tick::ZERO)),
+            per_s: pace.per_second(),
+        });
+        let told = learnt.told.iter().map(|told| ToldKept {
+            name: told.name.clone(),
+            counts: word(told.counts).to_owned(),
+            limit: told.limit,
+            period_ms: told.period.map(millis),
+        });
+        Self {
+            key: learnt.key.clone(),
+            per_s: learnt.pace.map(Pace::per_second),
+            refused: learnt.refused,
+            used_up: learnt.used_up,
+            changes: changes.collect(),
+            told: told.collect(),
+            options: learnt.options(),
+        }
+    }
+
+    fn learnt(&self, started: Tick) -> KeyLearnt {
+        let changes = self.changes.iter();
+        let told = self.told.iter().filter_map(|told| {
+            Some(ToldLimit {
+                name: told.name.clone(),
+                counts: COUNTS.iter().find(|(_, word)| *word == told.counts)?.0,
+                limit: told.limit,
+                period: told.period_ms.map(span),
+            })
+        });
+        KeyLearnt {
+            key: self.key.clone(),
+            told: told.collect(),
+            pace: self.per_s.map(Pace::per_second_of),
+            changes: changes
+                .map(|it| (started.after(span(it.at_ms)), Pace::per_second_of(it.per_s)))
+                .collect(),
+            refused: self.refused,
+            used_up: self.used_up,
+        }
+    }
+}
+
+/// Each key in a sentence, at most so many: what it takes, how that was learnt, the own limits beside it, and the
+/// options that set it.
+pub(super) fn lines(report: &Report, most: usize) -> Vec<String> {
+    let Learning { keys, more } = &report.summary.learning;
+    let mut lines: Vec<_> = keys
+        .iter()
+        .take(most)
+        .map(|key| line(report, key))
+        .collect();
+    if *more || keys.len() > most {
+        lines.push("and of more keys: --report json tells".to_owned());
+    }
+    lines
+}
+
+fn line(report: &Report, learnt: &KeyLearnt) -> String {
+    let mut parts = Vec::new();
+    if let Some(pace) = learnt.pace {
+        let counts = [(learnt.refused, "refused"), (learnt.used_up, "used up")];
+        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        let counts = counts.map(|(count, how)| format!("{how} {count} times"));
+        let counts = counts.collect::<Vec<_>>().join(", ");
+        // The first and the last of them.
+        let changes = match &learnt.changes[..] {
+            [first, .., last] => vec![first, last],
+            few => few.iter().collect(),
+        };
+        let changes = changes
+            .iter()
+            .map(|(at, pace)| format!("{pace}\u{a0}at\u{a0}{}", tied(*at)));
+        let changes = changes.collect::<Vec<_>>().join(", ");
+        let how = [counts, changes]
+            .into_iter()
+            .filter(|part| !part.is_empty());
+        let how = how.collect::<Vec<_>>().join(": ");
+        parts.push(if how.is_empty() {
+            format!("takes {pace}")
+        } else {
+            format!("takes {pace} ({how})")
+        });
+    }
+    if !learnt.told.is_empty() {
+        let told = learnt.told.iter().map(ToldLimit::words);
+        parts.push(format!("tells {}", told.collect::<Vec<_>>().join(", ")));
+    }
+    let own =
+        (0..report.setup.limits.len()).map(|number| report.setup.name_of(Owner::Limit(number)));
+    let own = own.collect::<Vec<_>>().join(" ");
+    parts.push(if own.is_empty() {
+        "own limit: none".to_owned()
+    } else {
+        format!("own limits: {own}")
+    });
+    let options = learnt.options().join(" ");
+    if !options.is_empty() {
+        parts.push(format!("by hand: {options}"));
+    }
+    format!("{} {}", learnt.key, parts.join("; "))
+}
+
+fn tied(at: Tick) -> String {
+    show_span(at.since(Tick::ZERO)).replace(' ', "\u{a0}")
+}
+
+fn word(counts: Counts) -> &'static str {
+    let own = COUNTS.iter().find(|(own, _)| *own == counts);
+    own.map_or("", |(_, word)| word)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float saturates, and what is below zero is zero"
+)]
+fn span(ms: f64) -> Duration {
+    Duration::from_nanos((ms * 1e6).round() as u64)
+}
