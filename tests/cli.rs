@@ -4,6 +4,7 @@
 mod support;
 
 mod cli {
+    mod adaptive;
     mod compare;
     mod completions;
     mod conditions;

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[path = "engine/adaptive.rs"]
+mod adaptive;
 #[path = "engine/ahead.rs"]
 mod ahead;
 #[path = "engine/left.rs"]

@@ -1,5 +1,7 @@
 //! What answers teach of the limits of their servers. Floor 3: rules.
 
+use std::time::Duration;
+
 use http::StatusCode;
 
 use super::talk::Ticket;
@@ -14,6 +16,9 @@ impl Engine {
         if !self.rules.adaptive {
             return;
         }
+        // What is there again only later than is waited for is asked for: its refusal closes the key, and says why.
+        let longest = self.rules.retry.max_retry_after;
+        let waited_for = |reset: &Duration| longest.is_none_or(|longest| *reset <= longest);
         for quota in &word.quotas {
             let standing = Standing {
                 at: head.at,
@@ -21,7 +26,10 @@ impl Engine {
                 limit: quota.limit,
                 period: quota.period,
                 left: quota.remaining,
-                full_at: quota.reset.map(|reset| head.at.after(reset)),
+                full_at: quota
+                    .reset
+                    .filter(waited_for)
+                    .map(|reset| head.at.after(reset)),
                 refills: quota.means == Means::Full,
             };
             self.teach(ticket, quota.counts, &Lesson::Told(&standing));

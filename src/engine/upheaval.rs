@@ -134,6 +134,7 @@ fn rules(dice: &mut Dice) -> Rules {
             .once_in(2)
             .then(|| Duration::from_millis(dice.below(50))),
         timeout: Duration::from_millis(200),
+        adaptive: dice.once_in(3),
         order: dice.pick(&[Order::ByCompletion, Order::ByInput, Order::ByInput]),
         stop_if: rule(dice).into_iter().collect(),
         grace: dice
@@ -427,6 +428,9 @@ impl World {
     fn fly(&mut self, ticket: Ticket) {
         let (at, choice) = (self.now, self.dice.below(8));
         let wait = self.dice.pick(&["", "0.02", "0.1", "nonsense"]);
+        let level = self
+            .dice
+            .pick(&["", "\"a\";r=0;t=1", "\"a\";r=3;t=1", "\"b\";r=1;t=0"]);
         let status = self.dice.pick(&[200, 200, 200, 404, 429, 503]);
         let flight = self.flying.get_mut(&ticket).unwrap();
         let fail = |kind, reached| {
@@ -458,7 +462,7 @@ impl World {
                     at,
                     wall: UNIX_EPOCH,
                     status: StatusCode::from_u16(status).unwrap(),
-                    headers: Fields::of([("retry-after", wait)]),
+                    headers: Fields::of([("retry-after", wait), ("ratelimit", level)]),
                 };
                 flight.head = Some(head.clone());
                 return self.tell(Event::Answered(ticket, Box::new(head)));

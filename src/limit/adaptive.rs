@@ -61,8 +61,15 @@ pub struct Standing<'a> {
 /// What is known anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Learnt {
-    /// The server was found to take this much.
-    Found(Pace, Why),
+    /// The server was found to take so much.
+    Found {
+        /// It is asked for so much; `None`: for all that there is.
+        pace: Option<Pace>,
+        /// It took so much since its first word on it; `None` if that is too little to tell.
+        mean: Option<Pace>,
+        /// What has told it.
+        why: Why,
+    },
     /// It says that a limit of it is this: so many, in this time.
     Told(u64, Option<Duration>),
 }
@@ -197,7 +204,7 @@ impl Adaptive {
         if let (Some(0), false, Some(until)) = (said.left, said.refills, said.full_at)
             && self.search.used_up(said.at, until, said.limit)
         {
-            return self.found(Why::UsedUp);
+            return Some(self.found(Why::UsedUp, said.at));
         }
         is_new.then_some(Learnt::Told(said.limit?, said.period))
     }
@@ -216,8 +223,12 @@ impl Adaptive {
         is_new
     }
 
-    fn found(&self, why: Why) -> Option<Learnt> {
-        Some(Learnt::Found(self.search.pace()?, why))
+    fn found(&self, why: Why, at: Tick) -> Learnt {
+        Learnt::Found {
+            pace: self.search.pace(),
+            mean: self.search.mean(at),
+            why,
+        }
     }
 }
 
@@ -285,13 +296,205 @@ impl Limit for Adaptive {
             Lesson::Accepted { granted, at } => {
                 let before = self.search.pace();
                 self.search.accepted(granted, at);
-                (self.search.pace() != before).then(|| self.found(Why::Accepted))?
+                (self.search.pace() != before).then(|| self.found(Why::Accepted, at))
             }
             Lesson::Refused { granted, at, back } => self
                 .search
                 .refused(granted, at, back)
-                .then(|| self.found(Why::Refused))?,
+                .then(|| self.found(Why::Refused, at)),
             Lesson::Told(said) => self.hear(said),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn told<'a>(name: &'a str, at: u64, limit: u64, left: u64, full_at: u64) -> Standing<'a> {
+        Standing {
+            at: Tick(at),
+            name,
+            limit: Some(limit),
+            period: None,
+            left: Some(left),
+            full_at: Some(Tick(full_at)),
+            refills: false,
+        }
+    }
+
+    /// When the next one may go.
+    fn opens(limit: &Adaptive, from: u64) -> u64 {
+        match limit.ready(Tick(from), Cost::ONE) {
+            Ready::At(at) => at.0,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// One goes and is answered, all of it at `at`.
+    fn answered(limit: &mut Adaptive, at: u64) -> Hold {
+        let mut hold = limit.take(Tick(at), Cost::ONE);
+        limit.moved(&mut hold, Tick(at));
+        hold
+    }
+
+    #[test]
+    fn what_is_left_goes_at_once_and_the_next_one_at_the_reset() {
+        let mut limit = Adaptive::default();
+        answered(&mut limit, 0);
+        limit.learn(&Lesson::Told(&told("a", 0, 10, 3, 9 * SECOND)));
+        for _ in 0..3 {
+            assert_eq!(opens(&limit, 0), 0);
+            limit.take(Tick(0), Cost::ONE);
+        }
+        assert_eq!(opens(&limit, 0), 9 * SECOND);
+    }
+
+    #[test]
+    fn an_answer_does_not_know_of_what_was_granted_after_its_request() {
+        let mut limit = Adaptive::default();
+        let mut first = limit.take(Tick(0), Cost::ONE);
+        let mut second = limit.take(Tick(0), Cost::ONE);
+        limit.take(Tick(0), Cost::ONE);
+        // The later answer is here first: 8 were left, and one more is on its way.
+        limit.moved(&mut second, Tick(5));
+        limit.learn(&Lesson::Told(&told("a", 5, 10, 1, SECOND)));
+        assert_eq!(opens(&limit, 5), SECOND);
+        limit.moved(&mut first, Tick(6));
+        limit.learn(&Lesson::Told(&told("a", 6, 10, 9, SECOND)));
+        assert_eq!(opens(&limit, 6), SECOND, "it is older");
+    }
+
+    #[test]
+    fn what_was_never_sent_is_there_again() {
+        let mut limit = Adaptive::default();
+        answered(&mut limit, 0);
+        limit.learn(&Lesson::Told(&told("a", 0, 10, 1, SECOND)));
+        let mut hold = limit.take(Tick(0), Cost::ONE);
+        assert_eq!(opens(&limit, 0), SECOND);
+        limit.moved(&mut hold, Tick(1));
+        limit.settle(hold, Tick(1), Used::NeverSent);
+        assert_eq!(opens(&limit, 1), 1);
+    }
+
+    #[test]
+    fn what_refills_comes_back_bit_by_bit() {
+        let mut limit = Adaptive::default();
+        answered(&mut limit, 0);
+        let empty = Standing {
+            refills: true,
+            ..told("a", 0, 10, 0, 10 * SECOND)
+        };
+        limit.learn(&Lesson::Told(&empty));
+        assert_eq!(opens(&limit, 0), SECOND);
+        limit.take(Tick(SECOND), Cost::ONE);
+        assert_eq!(opens(&limit, 0), 2 * SECOND);
+        let five = limit.ready(Tick(0), Cost::new(5).unwrap());
+        assert_eq!(five, Ready::At(Tick(6 * SECOND)));
+    }
+
+    #[test]
+    fn the_tightest_of_several_limits_holds() {
+        let mut limit = Adaptive::default();
+        answered(&mut limit, 0);
+        limit.learn(&Lesson::Told(&told("minute", 0, 10, 0, 60 * SECOND)));
+        limit.learn(&Lesson::Told(&told("day", 0, 10, 5, 86_400 * SECOND)));
+        assert_eq!(opens(&limit, 0), 60 * SECOND);
+        limit.learn(&Lesson::Told(&told("day", 0, 10, 0, 86_400 * SECOND)));
+        assert_eq!(opens(&limit, 0), 86_400 * SECOND);
+    }
+
+    #[test]
+    fn after_a_reset_a_whole_window_goes_and_then_what_was_told_is_over() {
+        let mut limit = Adaptive::default();
+        answered(&mut limit, 0);
+        limit.learn(&Lesson::Told(&told("a", 0, 2, 0, 9 * SECOND)));
+        for _ in 0..2 {
+            assert_eq!(opens(&limit, 9 * SECOND), 9 * SECOND);
+            limit.take(Tick(9 * SECOND), Cost::ONE);
+        }
+        assert_eq!(opens(&limit, 9 * SECOND), 18 * SECOND);
+    }
+
+    #[test]
+    fn a_cost_above_what_the_server_holds_goes_when_all_is_there() {
+        let mut limit = Adaptive::default();
+        answered(&mut limit, 0);
+        limit.learn(&Lesson::Told(&told("a", 0, 10, 4, 9 * SECOND)));
+        let ready = limit.ready(Tick(0), Cost::new(50).unwrap());
+        assert_eq!(ready, Ready::At(Tick(9 * SECOND)));
+    }
+
+    #[test]
+    fn a_new_limit_is_told_once_and_a_change_again() {
+        let mut limit = Adaptive::default();
+        answered(&mut limit, 0);
+        let learn =
+            |limit: &mut Adaptive, most| limit.learn(&Lesson::Told(&told("a", 0, most, 5, SECOND)));
+        assert_eq!(learn(&mut limit, 10), Some(Learnt::Told(10, None)));
+        assert_eq!(learn(&mut limit, 10), None);
+        assert_eq!(learn(&mut limit, 20), Some(Learnt::Told(20, None)));
+    }
+
+    fn standings() -> impl Strategy<Value = Standing<'static>> {
+        let span = || prop::option::of(prop_oneof![0..9 * SECOND, any::<u64>()]);
+        let count = || prop::option::of(prop_oneof![0..20_u64, any::<u64>()]);
+        let name = prop::sample::select(&["a", "b", "c"][..]);
+        (name, count(), span(), count(), span(), any::<bool>()).prop_map(
+            |(name, limit, period, left, full_at, refills)| Standing {
+                at: Tick::ZERO,
+                name,
+                limit: limit.filter(|limit| *limit > 0),
+                period: period.map(Duration::from_nanos),
+                left,
+                full_at: full_at.map(Tick),
+                refills,
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_told_the_moments_are_true_and_none_is_the_end_of_time_for_nothing(
+            steps in prop::collection::vec((0..4_u8, 0..3 * SECOND, 1..9_u64, standings()), 1..60),
+        ) {
+            let mut limit = Adaptive::default();
+            let mut now = Tick::ZERO;
+            let mut out = Vec::new();
+            for (what, pause, cost, said) in steps {
+                now = now.after(Duration::from_nanos(pause));
+                let cost = Cost::new(cost).unwrap();
+                let Ready::At(ready) = limit.ready(now, cost) else { panic!("no moment") };
+                prop_assert!(ready >= now);
+                prop_assert_eq!(limit.ready(ready, cost), Ready::At(ready), "it is then");
+                let Ready::At(later) = limit.ready_after(now, Cost::ONE, cost) else { panic!("no moment") };
+                prop_assert!(later >= ready);
+                match what {
+                    0 if ready == now => out.push(limit.take(now, cost)),
+                    1 => {
+                        if let Some(mut hold) = out.pop() {
+                            limit.moved(&mut hold, now);
+                            let full_at = said.full_at.map(|at| now.after(at.since(Tick::ZERO)));
+                            limit.learn(&Lesson::Told(&Standing { at: now, full_at, ..said }));
+                            limit.learn(&Lesson::Accepted { granted: now, at: now });
+                            limit.settle(hold, now, Used::Unknown);
+                        }
+                    }
+                    2 => {
+                        if let Some(mut hold) = out.pop() {
+                            limit.moved(&mut hold, now);
+                            limit.learn(&Lesson::Refused { granted: now, at: now, back: None });
+                            limit.settle(hold, now, Used::NeverSent);
+                        }
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!(limit.fresh_at().is_some(), out.is_empty());
+            }
         }
     }
 }

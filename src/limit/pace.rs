@@ -75,6 +75,9 @@ pub(super) struct Search {
     /// What was granted before tells nothing of this pace, and is not counted.
     since: Option<Tick>,
     accepted: u64,
+    /// Since the first word on what it takes.
+    first: Option<Tick>,
+    first_accepted: u64,
     /// Steps up beyond what was refused: each is twice as long as the one before.
     beyond: u32,
     /// Since the last step up.
@@ -94,6 +97,13 @@ impl Search {
         self.pace
     }
 
+    /// What it took from its first word on, if that is enough to tell.
+    pub(super) fn mean(&self, at: Tick) -> Option<Pace> {
+        let span = at.since(self.first?);
+        (self.first_accepted >= STEP_ACCEPTED && span >= STEP)
+            .then(|| Pace::of(self.first_accepted, span))
+    }
+
     /// A request is granted at `at`.
     pub(super) fn grants(&mut self, at: Tick) {
         self.since.get_or_insert(at);
@@ -105,6 +115,7 @@ impl Search {
             return;
         }
         self.accepted += 1;
+        self.first_accepted += 1;
         self.step_accepted += 1;
         let Some(pace) = self.pace else { return };
         let refused = self.refused.unwrap_or(pace);
@@ -148,6 +159,7 @@ impl Search {
             (Some(pace), None) => (pace.percent(50), self.refused),
         };
         self.refused = refused;
+        self.first.get_or_insert(at);
         self.begin(end, next);
         true
     }
@@ -162,6 +174,7 @@ impl Search {
         let Some(measured) = self.measured(since, at, until) else {
             return false;
         };
+        self.first.get_or_insert(at);
         let wait = until.since(at);
         if wait <= SHORT {
             // The next ones come all at once: less than that it does not take.
@@ -189,6 +202,7 @@ impl Search {
         self.told(most);
         if self.pace.is_none() {
             self.refused = Some(most);
+            self.first.get_or_insert(at);
             self.begin(at, most);
         }
     }
@@ -237,4 +251,160 @@ impl Search {
 struct Measured {
     pace: Pace,
     most: Pace,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(millis: u64) -> Tick {
+        Tick(millis * 1_000_000)
+    }
+
+    fn per_second(number: f64) -> Option<Pace> {
+        Some(Pace::per_second_of(number))
+    }
+
+    /// So many accepted requests, the last of them at `until`.
+    fn after(accepted: u64, until: u64) -> Search {
+        let mut search = Search::default();
+        search.grants(Tick::ZERO);
+        for _ in 0..accepted {
+            search.accepted(Tick::ZERO, at(until));
+        }
+        search
+    }
+
+    #[test]
+    fn a_gap_and_its_pace_are_one_and_never_too_fast() {
+        for (count, millis, gap) in [
+            (100, 1_000, 10_000_000),
+            (3, 1_000, 333_333_334),
+            (1, 90_000, 60_002_400_097),
+        ] {
+            let pace = Pace::of(count, Duration::from_millis(millis));
+            assert_eq!(pace.gap(1), Duration::from_nanos(gap), "{pace}");
+        }
+        assert_eq!(
+            Pace::of(u64::MAX, Duration::ZERO).gap(u64::MAX),
+            Duration::from_secs(1_000_000)
+        );
+    }
+
+    #[test]
+    fn nothing_is_held_before_a_refusal() {
+        assert_eq!(after(1_000, 10).pace(), None);
+    }
+
+    #[test]
+    fn a_wait_that_is_asked_for_belongs_to_the_cycle_and_a_short_one_does_not() {
+        // 100 in 200 ms, and no more before the second is over.
+        let mut search = after(100, 200);
+        assert!(search.refused(Tick::ZERO, at(200), Some(at(1_000))));
+        assert_eq!(search.pace(), per_second(95.0));
+        // 100 in 10 s, and a second that was rounded up.
+        let mut search = after(100, 10_000);
+        assert!(search.refused(Tick::ZERO, at(10_000), Some(at(11_000))));
+        assert_eq!(search.pace(), per_second(9.5));
+    }
+
+    #[test]
+    fn a_first_refusal_without_a_wait_halves_and_the_next_ones_that_nothing_came_between() {
+        let mut search = after(100, 1_000);
+        assert!(search.refused(Tick::ZERO, at(1_000), None));
+        assert_eq!(search.pace(), per_second(50.0));
+        assert!(
+            !search.refused(at(999), at(1_020), None),
+            "it was granted at the pace before"
+        );
+        assert_eq!(search.pace(), per_second(50.0));
+        assert!(search.refused(at(1_020), at(1_070), None));
+        assert_eq!(search.pace(), per_second(25.0));
+    }
+
+    #[test]
+    fn a_refusal_before_anything_was_accepted_says_nothing_of_a_pace() {
+        let mut search = after(0, 0);
+        assert!(!search.refused(Tick::ZERO, at(50), None));
+        assert_eq!(search.pace(), None);
+    }
+
+    #[test]
+    fn steps_get_smaller_towards_what_was_refused_and_a_pace_that_is_not_used_has_none() {
+        let mut search = after(100, 1_000);
+        search.refused(Tick::ZERO, at(1_000), None);
+        let mut each = |from: u64, gap: usize| {
+            let mut paces = Vec::new();
+            for second in from..from + 4 {
+                for millis in (0..1_000).step_by(gap) {
+                    search.accepted(at(1_000), at(second * 1_000 + millis));
+                }
+                paces.push(search.pace().unwrap().per_second());
+            }
+            paces
+        };
+        let paces = each(1, 20);
+        let steps: Vec<_> = paces.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(steps.windows(2).all(|pair| pair[0] > pair[1]), "{steps:?}");
+        assert!(steps.iter().all(|step| *step > 0.0), "{steps:?}");
+        let paces = each(6, 80);
+        assert_eq!(paces[1], paces[3], "12 a second are no use of it");
+    }
+
+    #[test]
+    fn what_was_halved_in_an_outage_is_soon_there_again() {
+        let mut search = after(100, 1_000);
+        search.refused(Tick::ZERO, at(1_000), Some(at(1_000)));
+        for nth in 0..20 {
+            search.refused(at(1_000 + nth * 1_000), at(1_001 + nth * 1_000), None);
+        }
+        assert!(search.pace() < per_second(0.1));
+        let mut now = at(60_000);
+        let mut seconds = 0.0;
+        while search.pace() < per_second(80.0) {
+            let gap = search.pace().unwrap().gap(1);
+            now = now.after(gap);
+            seconds += gap.as_secs_f64();
+            search.accepted(now, now);
+        }
+        assert!(seconds < 150.0, "{seconds}");
+    }
+
+    #[test]
+    fn what_the_server_tells_is_never_exceeded() {
+        let mut search = after(100, 1_000);
+        search.told(Pace::per_second_of(10.0));
+        search.refused(Tick::ZERO, at(1_000), None);
+        for second in 2..200 {
+            for _ in 0..20 {
+                search.accepted(at(1_000), at(second * 1_000));
+            }
+        }
+        assert_eq!(search.pace(), per_second(10.0));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_happens_there_is_a_pace_that_lets_requests_go(
+            events in prop::collection::vec((0..5_u8, 0..3_000_u64, 0..90_000_u64), 1..200),
+        ) {
+            let mut search = Search::default();
+            let mut now = Tick::ZERO;
+            for (what, pause, wait) in events {
+                now = now.after(Duration::from_millis(pause));
+                let later = now.after(Duration::from_millis(wait));
+                match what {
+                    0 => search.grants(now),
+                    1 => search.accepted(now, now),
+                    2 => drop(search.refused(now, now, None)),
+                    3 => drop(search.refused(now, now, Some(later))),
+                    _ => drop(search.used_up(now, later, Some(wait))),
+                }
+                let gap = search.pace().map_or(Duration::ZERO, |pace| pace.gap(1));
+                prop_assert!(gap <= Duration::from_secs(61), "{gap:?}");
+            }
+        }
+    }
 }

@@ -27,13 +27,15 @@ pub struct KeyLearnt {
     pub key: String,
     /// What the server tells of its limits.
     pub told: Vec<ToldLimit>,
-    /// The requests per second that it was found to take.
+    /// The requests per second that it is asked for in the end; `None`: for all that there are.
     pub pace: Option<Pace>,
+    /// Those that it took since its first word on it.
+    pub mean: Option<Pace>,
     /// How that changed where it was refused or used up, since the start.
     pub changes: Vec<(Tick, Pace)>,
-    /// How often it was refused, and how often used up.
+    /// How often it refused.
     pub refused: u64,
-    /// How often it was used up.
+    /// How often it told that all was used up.
     pub used_up: u64,
 }
 
@@ -85,8 +87,8 @@ impl Learning {
                     None => own.told.push(told),
                 }
             }
-            Learnt::Found(pace, why) => {
-                own.pace = Some(pace);
+            Learnt::Found { pace, mean, why } => {
+                (own.pace, own.mean) = (pace, mean);
                 match why {
                     Why::Accepted => return,
                     Why::Refused => own.refused += 1,
@@ -99,7 +101,7 @@ impl Learning {
                         nth % 2 == 1
                     });
                 }
-                own.changes.push((at, pace));
+                own.changes.extend(pace.or(mean).map(|pace| (at, pace)));
             }
         }
     }
@@ -119,12 +121,16 @@ impl Learning {
 }
 
 impl KeyLearnt {
-    /// The options that set it by hand; of several limits that the server tells each its own.
+    /// The options that set it by hand; of several limits that the server tells each its own. A pace that was
+    /// corrected more than once may have passed the limit again: then what it took on the whole is told.
     pub fn options(&self) -> Vec<String> {
         let told = self.told.iter().filter_map(ToldLimit::option);
         let mut options: Vec<String> = told.collect();
         let requests = |told: &&ToldLimit| told.counts == Counts::Requests && told.period.is_some();
-        if let (Some(pace), None) = (self.pace, self.told.iter().find(requests)) {
+        let again = self.refused + self.used_up > 1;
+        let mean = self.mean.filter(|_| again || self.pace.is_none());
+        let pace = self.pace.into_iter().chain(mean).min();
+        if let (Some(pace), None) = (pace, self.told.iter().find(requests)) {
             options.push(format!("--qps {}", three_digits(pace.per_second())));
         }
         options

@@ -14,6 +14,7 @@ use crate::units::{Tick, millis, show_span};
 pub struct Kept {
     key: String,
     per_s: Option<f64>,
+    mean_per_s: Option<f64>,
     refused: u64,
     used_up: u64,
     changes: Vec<Change>,
@@ -73,6 +74,7 @@ impl Kept {
         Self {
             key: learnt.key.clone(),
             per_s: learnt.pace.map(Pace::per_second),
+            mean_per_s: learnt.mean.map(Pace::per_second),
             refused: learnt.refused,
             used_up: learnt.used_up,
             changes: changes.collect(),
@@ -95,6 +97,7 @@ impl Kept {
             key: self.key.clone(),
             told: told.collect(),
             pace: self.per_s.map(Pace::per_second_of),
+            mean: self.mean_per_s.map(Pace::per_second_of),
             changes: changes
                 .map(|it| (started.after(span(it.at_ms)), Pace::per_second_of(it.per_s)))
                 .collect(),
@@ -121,10 +124,13 @@ pub(super) fn lines(report: &Report, most: usize) -> Vec<String> {
 
 fn line(report: &Report, learnt: &KeyLearnt) -> String {
     let mut parts = Vec::new();
-    if let Some(pace) = learnt.pace {
+    if let Some(pace) = learnt.mean.or(learnt.pace) {
         let counts = [(learnt.refused, "refused"), (learnt.used_up, "used up")];
         let counts = counts.iter().filter(|(count, _)| *count > 0);
-        let counts = counts.map(|(count, how)| format!("{how} {count} times"));
+        let counts = counts.map(|(count, how)| match count {
+            1 => format!("{how} once"),
+            count => format!("{how} {count} times"),
+        });
         let counts = counts.collect::<Vec<_>>().join(", ");
         // The first and the last of them.
         let changes = match &learnt.changes[..] {
@@ -140,9 +146,9 @@ fn line(report: &Report, learnt: &KeyLearnt) -> String {
             .filter(|part| !part.is_empty());
         let how = how.collect::<Vec<_>>().join(": ");
         parts.push(if how.is_empty() {
-            format!("takes {pace}")
+            format!("took {pace}")
         } else {
-            format!("takes {pace} ({how})")
+            format!("took {pace} ({how})")
         });
     }
     if !learnt.told.is_empty() {
