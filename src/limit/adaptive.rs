@@ -315,7 +315,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn told<'a>(name: &'a str, at: u64, limit: u64, left: u64, full_at: u64) -> Standing<'a> {
+    fn told(name: &str, at: u64, limit: u64, left: u64, full_at: u64) -> Standing<'_> {
         Standing {
             at: Tick(at),
             name,

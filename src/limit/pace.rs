@@ -263,8 +263,8 @@ mod tests {
         Tick(millis * 1_000_000)
     }
 
-    fn per_second(number: f64) -> Option<Pace> {
-        Some(Pace::per_second_of(number))
+    fn per_second(number: f64) -> Pace {
+        Pace::per_second_of(number)
     }
 
     /// So many accepted requests, the last of them at `until`.
@@ -303,25 +303,25 @@ mod tests {
         // 100 in 200 ms, and no more before the second is over.
         let mut search = after(100, 200);
         assert!(search.refused(Tick::ZERO, at(200), Some(at(1_000))));
-        assert_eq!(search.pace(), per_second(95.0));
+        assert_eq!(search.pace(), Some(per_second(95.0)));
         // 100 in 10 s, and a second that was rounded up.
         let mut search = after(100, 10_000);
         assert!(search.refused(Tick::ZERO, at(10_000), Some(at(11_000))));
-        assert_eq!(search.pace(), per_second(9.5));
+        assert_eq!(search.pace(), Some(per_second(9.5)));
     }
 
     #[test]
     fn a_first_refusal_without_a_wait_halves_and_the_next_ones_that_nothing_came_between() {
         let mut search = after(100, 1_000);
         assert!(search.refused(Tick::ZERO, at(1_000), None));
-        assert_eq!(search.pace(), per_second(50.0));
+        assert_eq!(search.pace(), Some(per_second(50.0)));
         assert!(
             !search.refused(at(999), at(1_020), None),
             "it was granted at the pace before"
         );
-        assert_eq!(search.pace(), per_second(50.0));
+        assert_eq!(search.pace(), Some(per_second(50.0)));
         assert!(search.refused(at(1_020), at(1_070), None));
-        assert_eq!(search.pace(), per_second(25.0));
+        assert_eq!(search.pace(), Some(per_second(25.0)));
     }
 
     #[test]
@@ -341,12 +341,15 @@ mod tests {
                 for millis in (0..1_000).step_by(gap) {
                     search.accepted(at(1_000), at(second * 1_000 + millis));
                 }
-                paces.push(search.pace().unwrap().per_second());
+                paces.push(search.pace().unwrap());
             }
             paces
         };
         let paces = each(1, 20);
-        let steps: Vec<_> = paces.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let steps: Vec<_> = paces
+            .windows(2)
+            .map(|pair| pair[1].per_second() - pair[0].per_second())
+            .collect();
         assert!(steps.windows(2).all(|pair| pair[0] > pair[1]), "{steps:?}");
         assert!(steps.iter().all(|step| *step > 0.0), "{steps:?}");
         let paces = each(6, 80);
@@ -360,10 +363,10 @@ mod tests {
         for nth in 0..20 {
             search.refused(at(1_000 + nth * 1_000), at(1_001 + nth * 1_000), None);
         }
-        assert!(search.pace() < per_second(0.1));
+        assert!(search.pace() < Some(per_second(0.1)));
         let mut now = at(60_000);
         let mut seconds = 0.0;
-        while search.pace() < per_second(80.0) {
+        while search.pace() < Some(per_second(80.0)) {
             let gap = search.pace().unwrap().gap(1);
             now = now.after(gap);
             seconds += gap.as_secs_f64();
@@ -382,7 +385,7 @@ mod tests {
                 search.accepted(at(1_000), at(second * 1_000));
             }
         }
-        assert_eq!(search.pace(), per_second(10.0));
+        assert_eq!(search.pace(), Some(per_second(10.0)));
     }
 
     proptest! {
