@@ -246,8 +246,13 @@ impl Limit for Adaptive {
     }
 
     fn fresh_at(&self) -> Option<Tick> {
+        let nothing = self.told.is_empty() && self.search.knows_nothing();
+        let kept = if nothing {
+            self.last
+        } else {
+            self.last.after(KEPT)
+        };
         let ends = self.told.iter().filter_map(Told::ends);
-        let kept = self.last.after(KEPT);
         (self.flying == 0).then(|| ends.fold(kept, Tick::max))
     }
 
@@ -427,6 +432,21 @@ mod tests {
         limit.learn(&Lesson::Told(&told("a", 0, 10, 4, 9 * SECOND)));
         let ready = limit.ready(Tick(0), Cost::new(50).unwrap());
         assert_eq!(ready, Ready::At(Tick(9 * SECOND)));
+    }
+
+    #[test]
+    fn a_key_whose_server_says_nothing_is_forgotten_with_its_last_job() {
+        let mut limit = Adaptive::default();
+        let hold = answered(&mut limit, 5);
+        limit.settle(hold, Tick(6), Used::Unknown);
+        let granted = Tick(5);
+        limit.learn(&Lesson::Accepted {
+            granted,
+            at: Tick(6),
+        });
+        assert_eq!(limit.fresh_at(), Some(Tick(5)));
+        limit.learn(&Lesson::Told(&told("a", 6, 10, 9, SECOND)));
+        assert_eq!(limit.fresh_at(), Some(Tick(5).after(KEPT)));
     }
 
     #[test]

@@ -93,6 +93,11 @@ const STEP: Duration = Duration::from_secs(1);
 const STEP_ACCEPTED: u64 = 10;
 
 impl Search {
+    /// Whether the server has said nothing of it.
+    pub(super) fn knows_nothing(&self) -> bool {
+        self.first.is_none()
+    }
+
     pub(super) fn pace(&self) -> Option<Pace> {
         self.pace
     }
