@@ -64,7 +64,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__compare)
-            opts="-c -H -X -n -h --discipline --concurrency --rate --qps --burst --window --tpm --limit --jobs --api --latency --seed --live --yes --transport --header --bearer-env --method --data --base-url --format --limit-jobs --strict --allow-empty --report --report-file --html --color --ascii --hdr --help"
+            opts="-c -k -H -X -n -h --discipline --concurrency --rate --qps --burst --window --tpm --limit --jobs --api --latency --seed --live --yes --transport --cacert --cert --key --insecure --header --bearer-env --method --data --base-url --format --limit-jobs --strict --allow-empty --report --report-file --html --color --ascii --hdr --help"
             if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -160,6 +160,18 @@ _shaper() {
                     ;;
                 --transport)
                     COMPREPLY=($(compgen -W "auto direct reqwest" -- "${cur}"))
+                    return 0
+                    ;;
+                --cacert)
+                    COMPREPLY=()
+                    return 0
+                    ;;
+                --cert)
+                    COMPREPLY=()
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=()
                     return 0
                     ;;
                 --header)
@@ -878,7 +890,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__run)
-            opts="-c -H -X -n -o -v -q -h --concurrency --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --per-host --max-wait --queue-timeout --guard --arrivals --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --max-body --mock --format --limit-jobs --strict --allow-empty --output --overwrite --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --help"
+            opts="-c -H -X -k -n -o -v -q -h --concurrency --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --per-host --max-wait --queue-timeout --guard --arrivals --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --cacert --cert --key --insecure --max-body --mock --format --limit-jobs --strict --allow-empty --output --overwrite --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --help"
             if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1177,6 +1189,18 @@ _shaper() {
                     ;;
                 --transport)
                     COMPREPLY=($(compgen -W "auto direct reqwest" -- "${cur}"))
+                    return 0
+                    ;;
+                --cacert)
+                    COMPREPLY=()
+                    return 0
+                    ;;
+                --cert)
+                    COMPREPLY=()
+                    return 0
+                    ;;
+                --key)
+                    COMPREPLY=()
                     return 0
                     ;;
                 --max-body)

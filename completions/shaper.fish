@@ -101,6 +101,9 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l usage -d 'Where an
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l transport -d 'What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and reqwest where a proxy of the environment stands before the server' -r -f -a "auto\t''
 direct\t''
 reqwest\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l cacert -d 'Trust the authorities of this PEM file, in place of those of the system' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l cert -d 'Show servers that ask for it the certificate of this PEM file' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l key -d 'The key of --cert, if it stands in a file of its own' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-body -d 'The longest body that is taken' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l mock -d 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l format -d 'jsonl or urls; default: by content' -r -f -a "jsonl\t''
@@ -133,6 +136,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l stop-if -d 'End th
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l adaptive -d 'Learn the limits of the server from its answers, and keep them beside those that are given'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l idempotency-key -d 'Send each job with an idempotency-key of its own, the same for all tries, also after --resume: then POSTs may be sent again'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s k -l insecure -d 'Take whatever certificate a server shows: whoever is on the way may read and change all'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l strict -d 'Check the whole input first; any bad line stops before the first send'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l allow-empty -d 'An input without jobs is no error'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l overwrite -d 'Replace a file of results'
@@ -159,6 +163,9 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -l seed -d 'Seed 
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l transport -d 'What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and reqwest where a proxy of the environment stands before the server' -r -f -a "auto\t''
 direct\t''
 reqwest\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l cacert -d 'Trust the authorities of this PEM file, in place of those of the system' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l cert -d 'Show servers that ask for it the certificate of this PEM file' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l key -d 'The key of --cert, if it stands in a file of its own' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s H -l header -d 'A header for every job; a job\'s own wins' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s X -l method -d 'The method of jobs that name none' -r -f
@@ -179,6 +186,7 @@ never\t'Never'"
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l hdr -d 'FILE.hlog: latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l live -d 'Send over HTTP, one discipline after the other'
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l yes -d 'Send what --live announces'
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -s k -l insecure -d 'Take whatever certificate a server shows: whoever is on the way may read and change all'
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l strict -d 'Check the whole input first; any bad line stops before the first send'
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l allow-empty -d 'An input without jobs is no error'
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l ascii -d 'No characters outside ASCII'

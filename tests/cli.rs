@@ -35,6 +35,7 @@ mod cli {
     mod stops;
     mod system;
     mod terminal;
+    mod tls;
     mod transport;
     mod units;
     mod usage;

@@ -106,10 +106,11 @@ pub(super) fn cause(why: &(dyn Error + 'static)) -> String {
 fn certificate(fault: &CertificateError) -> String {
     match fault {
         CertificateError::UnknownIssuer => {
-            "unknown issuer: no authority that this system trusts signed the certificate".to_owned()
+            "unknown issuer: no authority that is trusted signed the certificate; --cacert FILE trusts its own"
+                .to_owned()
         }
         CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
-            "self-signed certificate, which this system does not trust".to_owned()
+            "self-signed certificate, which is not trusted; --cacert FILE trusts it".to_owned()
         }
         other => other.to_string(),
     }

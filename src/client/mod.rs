@@ -37,6 +37,7 @@ pub use files::{Ends, Room, raise_file_limit};
 use pool::Pool;
 use reqwest::{Library, Setup};
 use tls::Tls;
+pub use tls::TlsSpec;
 use told::Told;
 use tries::Tries;
 
@@ -51,6 +52,8 @@ pub struct ClientSpec {
     pub read_timeout: Option<Duration>,
     /// The most bytes of a body that are kept.
     pub max_body: u64,
+    /// For `https`.
+    pub tls: TlsSpec,
     /// Where requests really go.
     pub via: Via,
     /// Sent as `user-agent`, unless a job has its own.
@@ -70,6 +73,7 @@ impl Default for ClientSpec {
             connect_timeout: None,
             read_timeout: None,
             max_body: 64 << 20,
+            tls: TlsSpec::default(),
             via: Via::Direct,
             user_agent: concat!("shaper/", env!("CARGO_PKG_VERSION")).to_owned(),
             usage: UsageRule::Ignored,
@@ -224,7 +228,7 @@ impl Refused {
 impl Client {
     /// A client for `http` at once, and for `https` when the first job wants it.
     pub fn new(spec: ClientSpec) -> Result<Self, Problem> {
-        let tls = Tls::default();
+        let tls = Tls::of(&spec.tls);
         let library = Setup::new(&spec, &tls)
             .map_err(|why| Problem::usage(format!("no HTTP client: {why}"), ""))?;
         let only = match spec.via {

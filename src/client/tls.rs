@@ -1,42 +1,200 @@
 //! TLS for HTTP/1.1, which both transports share. Floor 4: doors.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use rustls::crypto::ring;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use rustls_platform_verifier::Verifier;
 
-/// Certificates that the system trusts, and a memory of sessions. Made for the first `https` job, as reading
-/// them takes longer than a short run.
+use crate::error::Problem;
+use crate::letters::calm_path;
+
+/// Whom a client trusts, and what it shows of itself.
+#[derive(Debug, Clone, Default)]
+pub struct TlsSpec {
+    trust: Trust,
+    /// Shown to a server that asks for it.
+    identity: Option<Arc<Identity>>,
+}
+
+/// Which certificates of servers are taken.
+#[derive(Debug, Clone, Default)]
+enum Trust {
+    /// Those that the system trusts.
+    #[default]
+    System,
+    /// Those that one of these has signed.
+    Only(Arc<RootCertStore>),
+    /// All of them.
+    Any,
+}
+
+/// Certificates, that of the client first, and the key of that.
+#[derive(Debug)]
+struct Identity {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+}
+
+impl TlsSpec {
+    /// Trusts those whom the authorities of this PEM file have signed, and nobody else.
+    pub fn trusting(self, authorities: &Path) -> Result<Self, Problem> {
+        let option = "--cacert";
+        let mut roots = RootCertStore::empty();
+        for certificate in certificates(option, authorities)? {
+            let added = roots.add(certificate);
+            added.map_err(|why| unusable(option, authorities, &why.to_string(), CERTIFICATES))?;
+        }
+        let trust = Trust::Only(Arc::new(roots));
+        Ok(Self { trust, ..self })
+    }
+
+    /// Trusts everybody: whoever is on the way may read and change all.
+    #[must_use]
+    pub fn trusting_any(self) -> Self {
+        let trust = Trust::Any;
+        Self { trust, ..self }
+    }
+
+    /// Shows the certificates of this PEM file, that of the client first; its key stands in the same file or in one of its
+    /// own.
+    pub fn showing(self, certificate: &Path, key: Option<&Path>) -> Result<Self, Problem> {
+        let chain = certificates("--cert", certificate)?;
+        let (option, file) = key.map_or(("--cert", certificate), |key| ("--key", key));
+        let key = PrivateKeyDer::from_pem_file(file).map_err(|why| match why {
+            pem::Error::NoItemsFound => {
+                let mend = "give the file of the key by --key, without a passphrase";
+                unusable(option, file, "there is no private key in it", mend)
+            }
+            why => unusable(option, file, &cause(&why), KEY),
+        })?;
+        let identity = Some(Arc::new(Identity { chain, key }));
+        let spec = Self { identity, ..self };
+        match spec.config() {
+            Ok(_) => Ok(spec),
+            Err(why) => Err(unusable(option, file, &why.to_string(), KEY)),
+        }
+    }
+
+    /// TLS with a memory of its own for sessions, which all its connections share.
+    fn config(&self) -> Result<ClientConfig, rustls::Error> {
+        let provider = Arc::new(ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()?;
+        let builder = match &self.trust {
+            Trust::Only(roots) => builder.with_root_certificates(Arc::clone(roots)),
+            Trust::System => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(Verifier::new(provider)?)),
+            Trust::Any => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider))),
+        };
+        let mut config = match &self.identity {
+            None => builder.with_no_client_auth(),
+            Some(own) => builder.with_client_auth_cert(own.chain.clone(), own.key.clone_key())?,
+        };
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(config)
+    }
+}
+
+const CERTIFICATES: &str = "give a file of certificates in PEM: -----BEGIN CERTIFICATE-----";
+const KEY: &str = "give the key of the certificate in PEM, without a passphrase";
+
+fn certificates(option: &str, file: &Path) -> Result<Vec<CertificateDer<'static>>, Problem> {
+    let unread = |why: pem::Error| unusable(option, file, &cause(&why), CERTIFICATES);
+    let all = CertificateDer::pem_file_iter(file).map_err(unread)?;
+    let all: Vec<_> = all.collect::<Result<_, _>>().map_err(unread)?;
+    if all.is_empty() {
+        let why = "there is no certificate in it";
+        return Err(unusable(option, file, why, CERTIFICATES));
+    }
+    Ok(all)
+}
+
+fn cause(why: &pem::Error) -> String {
+    match why {
+        pem::Error::Io(why) => why.to_string(),
+        why => why.to_string(),
+    }
+}
+
+fn unusable(option: &str, file: &Path, why: &str, mend: &str) -> Problem {
+    Problem::usage(format!("{option} {}: {why}", calm_path(file)), mend)
+}
+
+/// Takes every certificate; that the server has its key is still proved.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// TLS of a run. Made for the first `https` job: reading what the system trusts takes longer than a short run.
 #[derive(Debug, Default)]
-pub(super) struct Tls(OnceLock<Result<Arc<ClientConfig>, rustls::Error>>);
+pub(super) struct Tls {
+    spec: TlsSpec,
+    made: OnceLock<Result<Arc<ClientConfig>, rustls::Error>>,
+}
 
 impl Tls {
-    pub(super) fn trusted(&self) -> Result<Arc<ClientConfig>, rustls::Error> {
-        let made = self.0.get_or_init(|| trusting(Trust::System).map(Arc::new));
+    pub(super) fn of(spec: &TlsSpec) -> Self {
+        Self {
+            spec: spec.clone(),
+            made: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn config(&self) -> Result<Arc<ClientConfig>, rustls::Error> {
+        let made = self.made.get_or_init(|| self.spec.config().map(Arc::new));
         made.clone()
     }
 }
 
-/// Which certificates are trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trust {
-    Nothing,
-    System,
-}
-
-/// TLS with a memory of its own for sessions, which all its connections share.
-pub(super) fn trusting(trust: Trust) -> Result<ClientConfig, rustls::Error> {
-    let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()?;
-    let builder = match trust {
-        Trust::Nothing => builder.with_root_certificates(RootCertStore::empty()),
-        Trust::System => builder
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Verifier::new(provider)?)),
+/// TLS that is never used, for a client of plain HTTP: it is made in no time.
+pub(super) fn unused() -> Result<ClientConfig, rustls::Error> {
+    let nobody = TlsSpec {
+        trust: Trust::Only(Arc::new(RootCertStore::empty())),
+        identity: None,
     };
-    let mut config = builder.with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
+    nobody.config()
 }

@@ -243,11 +243,15 @@ fn live(
     let signals = ears
         .listen(Clock::start(), None)
         .map_err(|why| unheard(&why))?;
-    let transport = &args.real.transport;
-    if let Some(note) = transport.note().filter(|_| live == Live::Servers) {
-        say(&note);
+    let carriage = args.real.transport.spec()?;
+    if live == Live::Servers {
+        args.real
+            .transport
+            .notes()
+            .iter()
+            .for_each(|note| say(note));
     }
-    let seen = runtime.block_on(plan.live(live, transport.transport, signals, &mut say));
+    let seen = runtime.block_on(plan.live(live, &carriage, signals, &mut say));
     runtime.shutdown_background();
     let seen = seen?;
     page(args, &seen)?;

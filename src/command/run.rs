@@ -47,6 +47,7 @@ pub(super) fn run(
     let ears = Ears::open(say, |signal| leave(exit_of(signal))).map_err(|why| unheard(&why))?;
     let limits = args.rules.limits.specs()?;
     files::check(&args.jobs, &args.output)?;
+    let carriage = args.http.transport.spec()?;
     let sink = sink_spec(args, &clock, &limits)?;
     sink.check()?;
     kept::check(&sink)?;
@@ -92,10 +93,9 @@ pub(super) fn run(
     {
         say(&warning);
     }
-    if let Some(note) = args.http.transport.note().filter(|_| mock.is_none())
-        && !args.output.quiet
-    {
-        say(&note);
+    if mock.is_none() && !args.output.quiet {
+        let notes = args.http.transport.notes();
+        notes.iter().for_each(|note| say(note));
     }
     let setup = rules.setup();
     let (endpoint, asks) = endpoint(args, &clock, &setup)?;
@@ -116,7 +116,7 @@ pub(super) fn run(
         input.resume = Some(onward.resume);
     }
     let kept_open = connections_kept(&rules, room);
-    let client = client(args, &setup, mock.as_ref(), kept_open)?;
+    let client = client(args, carriage, &setup, mock.as_ref(), kept_open)?;
     let outside = Outside { ears, asks };
     let carried = client.carried();
     let (summary, end) = go(args, clock, rules, input, &mut kept, client, outside)?;
@@ -331,12 +331,12 @@ fn go(
 /// What sends the requests, and keeps so many connections open beside those of all slots.
 fn client(
     args: &RunArgs,
+    carriage: ClientSpec,
     setup: &Setup,
     mock: Option<&Mock>,
     kept: usize,
 ) -> Result<Client, Problem> {
     Client::new(ClientSpec {
-        transport: args.http.transport.transport,
         connect_timeout: args.http.connect_timeout.limit(),
         read_timeout: args.http.read_timeout.as_ref().and_then(Bound::limit),
         max_body: args.http.max_body,
@@ -344,7 +344,7 @@ fn client(
         fault: args.http.retry_if_json.clone(),
         via: mock.map_or(Via::Direct, |mock| Via::Mock(mock.address())),
         kept,
-        ..ClientSpec::default()
+        ..carriage
     })
 }
 

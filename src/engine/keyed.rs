@@ -333,7 +333,10 @@ pub(super) mod tests {
             let origin = format!("http://host-{nth}");
             live_as(&mut engine, nth, of(&origin, nth), Tick(nth));
             assert_eq!(engine.lanes.kept(), (0, 0), "after {origin}");
-            assert!(engine.gate.keyed() <= 10 && engine.gate.listed() <= 10, "after {origin}");
+            assert!(
+                engine.gate.keyed() <= 10 && engine.gate.listed() <= 10,
+                "after {origin}"
+            );
         }
         engine.decide(Tick(20_000), &mut Vec::new());
         assert_eq!(engine.gate.keyed(), 0);

@@ -1,16 +1,9 @@
 //! What carries the requests: chosen by rule, and told.
 
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
-use std::thread;
-
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
 
 use crate::support::program::{OUT, Output, Shaper};
+use crate::support::secure::{fixture, secure_server};
 use crate::support::server::{Server, Step};
 use crate::support::{CLOSED, message};
 
@@ -153,53 +146,4 @@ fn a_server_that_is_not_there_is_told_in_the_same_words() {
     });
     assert!(told[0].contains(CLOSED), "{told:?}");
     assert_eq!(told[0], told[1]);
-}
-
-fn fixture(name: &str) -> String {
-    format!("{}/fixtures/tls/{name}", env!("CARGO_MANIFEST_DIR"))
-}
-
-/// Answers each request with how many came before it on its connection, and its target; until the test ends.
-fn secure_server() -> SocketAddr {
-    let certificate = CertificateDer::from_pem_file(fixture("server.pem")).expect("it is PEM");
-    let key = PrivateKeyDer::from_pem_file(fixture("server.key")).expect("it is PEM");
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("ring has them")
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate], key)
-        .expect("the key is that of the certificate");
-    let config = Arc::new(config);
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let address = listener.local_addr().expect("it is bound");
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let session = ServerConnection::new(Arc::clone(&config)).expect("it is sound");
-            let stream = StreamOwned::new(session, stream.expect("it is taken"));
-            thread::spawn(move || answer(stream));
-        }
-    });
-    address
-}
-
-fn answer(mut stream: impl Read + Write) -> io::Result<()> {
-    for nth in 0.. {
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            let mut byte = [0];
-            stream.read_exact(&mut byte)?;
-            head.push(byte[0]);
-        }
-        let head = String::from_utf8_lossy(&head);
-        let target = head.split(' ').nth(1).unwrap_or_default();
-        let body = format!("{nth} {target}");
-        let length = body.len();
-        write!(
-            stream,
-            "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}"
-        )?;
-        stream.flush()?;
-    }
-    Ok(())
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod program;
 pub(crate) mod recorded;
+pub(crate) mod secure;
 pub(crate) mod server;
 
 use std::hint;

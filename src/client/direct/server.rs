@@ -173,7 +173,7 @@ impl Security {
         let name = ServerName::try_from(host.to_owned());
         Ok(Self {
             name: name.map_err(|why| refused(why.to_string()))?,
-            config: tls.trusted().map_err(|why| refused(why.to_string()))?,
+            config: tls.config().map_err(|why| refused(why.to_string()))?,
         })
     }
 }

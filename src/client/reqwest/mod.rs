@@ -13,13 +13,14 @@ use url::Url;
 
 use super::attempt::{Attempt, Phase};
 use super::pool::{After, Lease};
-use super::tls::{Tls, Trust};
+use super::tls::Tls;
 use super::{Carrier, Refused, Via};
 use crate::fields::Fields;
 use crate::headers::Lines;
 use crate::job::Job;
 use crate::outcome::{Failure, FailureKind, Head, Reply};
 use crate::units::Tick;
+use setup::Scheme;
 pub(super) use setup::Setup;
 
 /// An origin, with connections of its own.
@@ -32,12 +33,12 @@ pub(super) struct Library {
 
 impl Library {
     pub(super) fn new(url: &Url, name: Rc<str>, setup: &Setup, tls: &Tls) -> Result<Self, Refused> {
-        let trust = if url.scheme() == "https" {
-            Trust::System
+        let scheme = if url.scheme() == "https" {
+            Scheme::Https
         } else {
-            Trust::Nothing
+            Scheme::Http
         };
-        let client = setup.client(trust, tls)?;
+        let client = setup.client(scheme, tls)?;
         Ok(Self { client, name })
     }
 

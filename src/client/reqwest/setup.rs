@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::redirect;
 use rustls::ClientConfig;
 
-use crate::client::tls::{Tls, Trust, trusting};
+use crate::client::tls::{self, Tls};
 use crate::client::{ClientSpec, Refused, Transport, Via, failure};
 use crate::outcome::FailureKind;
 
@@ -22,6 +22,13 @@ pub(in crate::client) struct Setup {
     first: Mutex<Option<reqwest::Client>>,
 }
 
+/// Of the origin that a client is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scheme {
+    Http,
+    Https,
+}
+
 impl Setup {
     /// Fails if there can be no client at all.
     pub(in crate::client) fn new(spec: &ClientSpec, tls: &Tls) -> Result<Self, String> {
@@ -29,23 +36,23 @@ impl Setup {
             user_agent: spec.user_agent.clone(),
             connect_timeout: spec.connect_timeout,
             via: spec.via,
-            plain: trusting(Trust::Nothing).map_err(|why| why.to_string())?,
+            plain: tls::unused().map_err(|why| why.to_string())?,
             first: Mutex::new(None),
         };
         if spec.transport == Transport::Reqwest {
-            let first = setup.make(Trust::Nothing, tls).map_err(|why| why.cause)?;
+            let first = setup.make(Scheme::Http, tls).map_err(|why| why.cause)?;
             setup.keep(Some(first));
         }
         Ok(setup)
     }
 
     /// A client with connections of its own.
-    pub(super) fn client(&self, trust: Trust, tls: &Tls) -> Result<reqwest::Client, Refused> {
-        let first = match trust {
-            Trust::Nothing => self.keep(None),
-            Trust::System => None,
+    pub(super) fn client(&self, scheme: Scheme, tls: &Tls) -> Result<reqwest::Client, Refused> {
+        let first = match scheme {
+            Scheme::Http => self.keep(None),
+            Scheme::Https => None,
         };
-        first.map_or_else(|| self.make(trust, tls), Ok)
+        first.map_or_else(|| self.make(scheme, tls), Ok)
     }
 
     /// Puts a client in the place of the first, which it returns.
@@ -54,11 +61,11 @@ impl Setup {
         std::mem::replace(&mut *first, client)
     }
 
-    fn make(&self, trust: Trust, tls: &Tls) -> Result<reqwest::Client, Refused> {
-        let config = match trust {
-            Trust::Nothing => self.plain.clone(),
-            Trust::System => {
-                let trusted = tls.trusted().map_err(|why| Refused {
+    fn make(&self, scheme: Scheme, tls: &Tls) -> Result<reqwest::Client, Refused> {
+        let config = match scheme {
+            Scheme::Http => self.plain.clone(),
+            Scheme::Https => {
+                let trusted = tls.config().map_err(|why| Refused {
                     kind: FailureKind::Tls,
                     cause: why.to_string(),
                 })?;
@@ -81,9 +88,9 @@ impl Setup {
             Via::Mock(_) => builder = builder.no_proxy(),
         }
         builder.build().map_err(|why| Refused {
-            kind: match trust {
-                Trust::Nothing => FailureKind::Invalid,
-                Trust::System => FailureKind::Tls,
+            kind: match scheme {
+                Scheme::Http => FailureKind::Invalid,
+                Scheme::Https => FailureKind::Tls,
             },
             cause: failure::cause(&why.without_url()),
         })

@@ -15,7 +15,7 @@ use super::super::values::{
     span_or_none, wait_or_none, window,
 };
 use super::{FailIfArgs, ShowArgs, StopIfArgs};
-use crate::client::{self, Transport};
+use crate::client::{self, ClientSpec, TlsSpec, Transport};
 use crate::engine::{Arrivals, Order, Oversize, Refund};
 use crate::error::Problem;
 use crate::estimate::Estimator;
@@ -269,15 +269,70 @@ pub(in crate::command) struct TransportArgs {
     /// reqwest where a proxy of the environment stands before the server
     #[arg(long, value_name = "WHICH", default_value = "auto", value_parser = one_of::<Transport>(["auto", "direct", "reqwest"]), hide_possible_values = true)]
     pub(in crate::command) transport: Transport,
+    /// For https.
+    #[command(flatten)]
+    tls: TlsArgs,
 }
 
 impl TransportArgs {
-    /// What is said where that passes a proxy by.
-    pub(in crate::command) fn note(&self) -> Option<String> {
-        let passes = self.transport == Transport::Direct && client::is_proxied();
-        passes.then(|| {
-            "note: the environment names a proxy, and --transport direct goes past it".to_owned()
+    /// What is asked for; a problem if a file is of no use.
+    pub(in crate::command) fn spec(&self) -> Result<ClientSpec, Problem> {
+        Ok(ClientSpec {
+            transport: self.transport,
+            tls: self.tls.spec()?,
+            ..ClientSpec::default()
         })
+    }
+
+    /// What is said of it before the first send to a server.
+    pub(in crate::command) fn notes(&self) -> Vec<&'static str> {
+        let passes = self.transport == Transport::Direct && client::is_proxied();
+        let notes = [
+            (
+                passes,
+                "note: the environment names a proxy, and --transport direct goes past it",
+            ),
+            (
+                self.tls.insecure,
+                "note: certificates of servers are not verified (--insecure)",
+            ),
+        ];
+        let said = notes.into_iter().filter(|(is_true, _)| *is_true);
+        said.map(|(_, note)| note).collect()
+    }
+}
+
+/// TLS.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "HTTP")]
+struct TlsArgs {
+    /// Trust the authorities of this PEM file, in place of those of the system
+    #[arg(long, value_name = "FILE")]
+    cacert: Option<PathBuf>,
+    /// Show servers that ask for it the certificate of this PEM file
+    #[arg(long, value_name = "FILE")]
+    cert: Option<PathBuf>,
+    /// The key of --cert, if it stands in a file of its own
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// Take whatever certificate a server shows: whoever is on the way may read and change all
+    #[arg(short = 'k', long, conflicts_with = "cacert")]
+    insecure: bool,
+}
+
+impl TlsArgs {
+    fn spec(&self) -> Result<TlsSpec, Problem> {
+        let mut spec = TlsSpec::default();
+        if let Some(authorities) = &self.cacert {
+            spec = spec.trusting(authorities)?;
+        }
+        if self.insecure {
+            spec = spec.trusting_any();
+        }
+        match &self.cert {
+            Some(certificate) => spec.showing(certificate, self.key.as_deref()),
+            None => Ok(spec),
+        }
     }
 }
 

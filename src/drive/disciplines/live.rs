@@ -9,7 +9,7 @@ use super::Plan;
 use super::conduct::{Conduct, Course};
 use super::table::Discipline;
 use super::trial::{Asked, Trial};
-use crate::client::{Client, ClientSpec, Ends, Room, Transport, Via};
+use crate::client::{Client, ClientSpec, Ends, Room, Via};
 use crate::clock::{Alarm, Clock};
 use crate::drive::cores::on_all_cores;
 use crate::drive::live::SLACK;
@@ -95,7 +95,7 @@ impl Plan {
     pub async fn live(
         &self,
         live: Live,
-        transport: Transport,
+        carriage: &ClientSpec,
         mut signals: UnboundedReceiver<Heard>,
         told: Told<'_>,
     ) -> Result<Comparison, Problem> {
@@ -112,7 +112,7 @@ impl Plan {
                 Some(why) => Seen::NotRun(why.to_owned()),
                 None if cut.is_some() => Seen::NotRun("not begun".to_owned()),
                 None => {
-                    let run = Run::new(self, live, transport, row)?;
+                    let run = Run::new(self, live, carriage, row)?;
                     let (figures, ended) = run.go(&mut signals, told).await;
                     told(&format!("{number}/{count} {name}: {}", line(&figures)));
                     cut = ended;
@@ -214,7 +214,7 @@ impl<'a> Run<'a> {
     fn new(
         plan: &'a Plan,
         live: Live,
-        transport: Transport,
+        carriage: &ClientSpec,
         row: &Discipline,
     ) -> Result<Self, Problem> {
         let numbers = &plan.numbers;
@@ -241,7 +241,6 @@ impl<'a> Run<'a> {
         };
         let counted = limits.iter().any(|limit| limit.counts.is_units());
         let client = Client::new(ClientSpec {
-            transport,
             via: mock
                 .as_ref()
                 .map_or(Via::Direct, |mock| Via::Mock(mock.address())),
@@ -253,7 +252,7 @@ impl<'a> Run<'a> {
             kept: room.map_or(usize::MAX, |room| {
                 usize::try_from(room.kept(most)).unwrap_or(usize::MAX)
             }),
-            ..ClientSpec::default()
+            ..carriage.clone()
         })?;
         Ok(Self {
             trial: Trial::new(row, numbers, limits, &course, &plan.work, asked),

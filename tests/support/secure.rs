@@ -1,0 +1,80 @@
+//! A server of https, with the certificates of `fixtures/tls`.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+
+/// The path of one of the files.
+pub(crate) fn fixture(name: &str) -> String {
+    format!("{}/fixtures/tls/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Answers each request with how many came before it on its connection, and its target; until the test ends.
+pub(crate) fn secure_server() -> SocketAddr {
+    serve(None)
+}
+
+/// The same, to clients that show a certificate of `client-ca.pem`.
+pub(crate) fn server_that_asks_for_a_certificate() -> SocketAddr {
+    serve(Some("client-ca.pem"))
+}
+
+fn serve(clients: Option<&str>) -> SocketAddr {
+    let certificate = CertificateDer::from_pem_file(fixture("server.pem")).expect("it is PEM");
+    let key = PrivateKeyDer::from_pem_file(fixture("server.key")).expect("it is PEM");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .expect("ring has them");
+    let builder = match clients {
+        None => builder.with_no_client_auth(),
+        Some(authority) => {
+            let authority = CertificateDer::from_pem_file(fixture(authority)).expect("it is PEM");
+            let mut roots = RootCertStore::empty();
+            roots.add(authority).expect("it is a certificate");
+            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+            builder.with_client_cert_verifier(verifier.build().expect("it has a root"))
+        }
+    };
+    let config = builder
+        .with_single_cert(vec![certificate], key)
+        .expect("the key is that of the certificate");
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it is bound");
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let session = ServerConnection::new(Arc::clone(&config)).expect("it is sound");
+            let stream = StreamOwned::new(session, stream.expect("it is taken"));
+            thread::spawn(move || answer(stream));
+        }
+    });
+    address
+}
+
+fn answer(mut stream: impl Read + Write) -> io::Result<()> {
+    for nth in 0.. {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte)?;
+            head.push(byte[0]);
+        }
+        let head = String::from_utf8_lossy(&head);
+        let target = head.split(' ').nth(1).unwrap_or_default();
+        let body = format!("{nth} {target}");
+        let length = body.len();
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}"
+        )?;
+        stream.flush()?;
+    }
+    Ok(())
+}
