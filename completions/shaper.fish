@@ -101,6 +101,9 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l usage -d 'Where an
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l transport -d 'What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and reqwest where a proxy of the environment stands before the server' -r -f -a "auto\t''
 direct\t''
 reqwest\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l proxy -d 'The proxy for all but what `NO_PROXY` names: http://, https:// or socks5://, with user and password if it wants them; none goes past those of the environment' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l connect-to -d 'Send what is for one place to another, as HOST1:PORT1:HOST2:PORT2; an empty part is any, or stays; repeatable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l unix-socket -d 'Send everything through this socket of the system' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l cacert -d 'Trust the authorities of this PEM file, in place of those of the system' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l cert -d 'Show servers that ask for it the certificate of this PEM file' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l key -d 'The key of --cert, if it stands in a file of its own' -r -F
@@ -136,6 +139,8 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l stop-if -d 'End th
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l adaptive -d 'Learn the limits of the server from its answers, and keep them beside those that are given'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l idempotency-key -d 'Send each job with an idempotency-key of its own, the same for all tries, also after --resume: then POSTs may be sent again'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l http2 -d 'HTTP/2: by https where the server agrees, else HTTP/1.1; by http at once'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l http1 -d 'HTTP/1.1, which is the default'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s k -l insecure -d 'Take whatever certificate a server shows: whoever is on the way may read and change all'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l strict -d 'Check the whole input first; any bad line stops before the first send'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l allow-empty -d 'An input without jobs is no error'
@@ -163,6 +168,9 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -l seed -d 'Seed 
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l transport -d 'What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and reqwest where a proxy of the environment stands before the server' -r -f -a "auto\t''
 direct\t''
 reqwest\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l proxy -d 'The proxy for all but what `NO_PROXY` names: http://, https:// or socks5://, with user and password if it wants them; none goes past those of the environment' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l connect-to -d 'Send what is for one place to another, as HOST1:PORT1:HOST2:PORT2; an empty part is any, or stays; repeatable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l unix-socket -d 'Send everything through this socket of the system' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l cacert -d 'Trust the authorities of this PEM file, in place of those of the system' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l cert -d 'Show servers that ask for it the certificate of this PEM file' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l key -d 'The key of --cert, if it stands in a file of its own' -r -F
@@ -186,6 +194,8 @@ never\t'Never'"
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l hdr -d 'FILE.hlog: latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l live -d 'Send over HTTP, one discipline after the other'
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l yes -d 'Send what --live announces'
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l http2 -d 'HTTP/2: by https where the server agrees, else HTTP/1.1; by http at once'
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l http1 -d 'HTTP/1.1, which is the default'
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s k -l insecure -d 'Take whatever certificate a server shows: whoever is on the way may read and change all'
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l strict -d 'Check the whole input first; any bad line stops before the first send'
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l allow-empty -d 'An input without jobs is no error'

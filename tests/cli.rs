@@ -30,6 +30,7 @@ mod cli {
     mod report;
     mod resume;
     mod retry;
+    mod route;
     mod screen;
     mod signals;
     mod stops;

@@ -125,6 +125,11 @@ fn is_out_of_files(why: &(dyn Error + 'static)) -> bool {
 
 /// The TLS error within an error.
 fn find_tls<'a>(why: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    find(why)
+}
+
+/// The error of this type within an error.
+pub(super) fn find<'a, T: Error + 'static>(why: &'a (dyn Error + 'static)) -> Option<&'a T> {
     chain(why).find_map(|error| error.downcast_ref())
 }
 

@@ -6,6 +6,7 @@ mod failure;
 mod files;
 mod pool;
 mod reqwest;
+mod route;
 mod tls;
 mod told;
 mod tries;
@@ -36,6 +37,7 @@ pub use failure::OUT_OF_FILES;
 pub use files::{Ends, Room, raise_file_limit};
 use pool::Pool;
 use reqwest::{Library, Setup};
+pub use route::{Detour, Proxy, Route};
 use tls::Tls;
 pub use tls::TlsSpec;
 use told::Told;
@@ -54,6 +56,10 @@ pub struct ClientSpec {
     pub max_body: u64,
     /// For `https`.
     pub tls: TlsSpec,
+    /// Which version of HTTP is spoken.
+    pub http: Http,
+    /// Which way requests take.
+    pub route: Route,
     /// Where requests really go.
     pub via: Via,
     /// Sent as `user-agent`, unless a job has its own.
@@ -74,6 +80,8 @@ impl Default for ClientSpec {
             read_timeout: None,
             max_body: 64 << 20,
             tls: TlsSpec::default(),
+            http: Http::default(),
+            route: Route::default(),
             via: Via::Direct,
             user_agent: concat!("shaper/", env!("CARGO_PKG_VERSION")).to_owned(),
             usage: UsageRule::Ignored,
@@ -121,6 +129,16 @@ impl fmt::Display for Transport {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.word())
     }
+}
+
+/// Which version of HTTP is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Http {
+    /// HTTP/1.1.
+    #[default]
+    One,
+    /// HTTP/2: by `https` where the server agrees (ALPN), else HTTP/1.1; by `http` at once (prior knowledge).
+    Two,
 }
 
 /// Where requests really go.
@@ -227,8 +245,9 @@ impl Refused {
 
 impl Client {
     /// A client for `http` at once, and for `https` when the first job wants it.
-    pub fn new(spec: ClientSpec) -> Result<Self, Problem> {
-        let tls = Tls::of(&spec.tls);
+    pub fn new(mut spec: ClientSpec) -> Result<Self, Problem> {
+        spec.route = spec.route.past_exempt();
+        let tls = Tls::of(&spec.tls, spec.http);
         let library = Setup::new(&spec, &tls)
             .map_err(|why| Problem::usage(format!("no HTTP client: {why}"), ""))?;
         let only = match spec.via {
@@ -238,7 +257,7 @@ impl Client {
         Ok(Self {
             only,
             pool: Rc::new(Pool::keeping(spec.kept)),
-            proxies: Matcher::from_system(),
+            proxies: spec.route.proxies(),
             tls,
             direct: Rc::default(),
             library,
@@ -328,22 +347,34 @@ impl Client {
     fn choose(&self, job: &Job) -> Result<Carrier, Refused> {
         let url = self.spec.via.url(job);
         let name = host(&url);
-        let direct = match self.spec.transport {
-            Transport::Auto => self.spec.via != Via::Direct || !stands_before(&self.proxies, &url),
+        let spec = &self.spec;
+        let direct = match spec.transport {
+            Transport::Auto => {
+                let own = spec.http == Http::One && !stands_before(&self.proxies, &url);
+                own || spec.via != Via::Direct
+            }
             Transport::Direct => true,
             Transport::Reqwest => false,
         };
         if direct {
-            let server = Server::new(&url, name, &self.spec.user_agent, &self.tls)?;
+            let server = Server::new(&url, name, &spec.user_agent, self.way(), &self.tls)?;
             return Ok(Carrier::Direct(Rc::new(server)));
         }
         Library::new(&url, name, &self.library, &self.tls).map(Carrier::Library)
+    }
+
+    /// To the mock there is no other.
+    fn way(&self) -> &Route {
+        match self.spec.via {
+            Via::Direct => &self.spec.route,
+            Via::Mock(_) => &Route::NoProxy,
+        }
     }
 }
 
 /// Whether a proxy of the environment or of the system stands before servers.
 pub fn is_proxied() -> bool {
-    let proxies = Matcher::from_system();
+    let proxies = Route::Environment.proxies();
     // Names that no server has (RFC 6761 §6.4), so hardly any rule makes an exception of them.
     let some = ["http://shaper.invalid", "https://shaper.invalid"];
     some.into_iter()

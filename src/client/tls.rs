@@ -10,6 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use rustls_platform_verifier::Verifier;
 
+use super::Http;
 use crate::error::Problem;
 use crate::letters::calm_path;
 
@@ -74,14 +75,14 @@ impl TlsSpec {
         })?;
         let identity = Some(Arc::new(Identity { chain, key }));
         let spec = Self { identity, ..self };
-        match spec.config() {
+        match spec.config(Http::One) {
             Ok(_) => Ok(spec),
             Err(why) => Err(unusable(option, file, &why.to_string(), KEY)),
         }
     }
 
     /// TLS with a memory of its own for sessions, which all its connections share.
-    fn config(&self) -> Result<ClientConfig, rustls::Error> {
+    fn config(&self, http: Http) -> Result<ClientConfig, rustls::Error> {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()?;
@@ -98,7 +99,11 @@ impl TlsSpec {
             None => builder.with_no_client_auth(),
             Some(own) => builder.with_client_auth_cert(own.chain.clone(), own.key.clone_key())?,
         };
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let protocols: &[&[u8]] = match http {
+            Http::One => &[b"http/1.1"],
+            Http::Two => &[b"h2", b"http/1.1"],
+        };
+        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
         Ok(config)
     }
 }
@@ -173,19 +178,23 @@ impl ServerCertVerifier for AnyCertificate {
 #[derive(Debug, Default)]
 pub(super) struct Tls {
     spec: TlsSpec,
+    http: Http,
     made: OnceLock<Result<Arc<ClientConfig>, rustls::Error>>,
 }
 
 impl Tls {
-    pub(super) fn of(spec: &TlsSpec) -> Self {
+    pub(super) fn of(spec: &TlsSpec, http: Http) -> Self {
         Self {
             spec: spec.clone(),
+            http,
             made: OnceLock::new(),
         }
     }
 
     pub(super) fn config(&self) -> Result<Arc<ClientConfig>, rustls::Error> {
-        let made = self.made.get_or_init(|| self.spec.config().map(Arc::new));
+        let made = self
+            .made
+            .get_or_init(|| self.spec.config(self.http).map(Arc::new));
         made.clone()
     }
 }
@@ -196,5 +205,5 @@ pub(super) fn unused() -> Result<ClientConfig, rustls::Error> {
         trust: Trust::Only(Arc::new(RootCertStore::empty())),
         identity: None,
     };
-    nobody.config()
+    nobody.config(Http::One)
 }

@@ -245,11 +245,9 @@ fn live(
         .map_err(|why| unheard(&why))?;
     let carriage = args.real.transport.spec()?;
     if live == Live::Servers {
-        args.real
-            .transport
-            .notes()
-            .iter()
-            .for_each(|note| say(note));
+        for note in args.real.transport.notes() {
+            say(note);
+        }
     }
     let seen = runtime.block_on(plan.live(live, &carriage, signals, &mut say));
     runtime.shutdown_background();

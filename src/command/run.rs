@@ -94,8 +94,9 @@ pub(super) fn run(
         say(&warning);
     }
     if mock.is_none() && !args.output.quiet {
-        let notes = args.http.transport.notes();
-        notes.iter().for_each(|note| say(note));
+        for note in args.http.transport.notes() {
+            say(note);
+        }
     }
     let setup = rules.setup();
     let (endpoint, asks) = endpoint(args, &clock, &setup)?;

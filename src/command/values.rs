@@ -2,6 +2,7 @@
 //!
 //! Messages say the accepted range; clap adds the flag and the value.
 
+use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -18,7 +19,7 @@ use super::typo::near;
 use crate::engine::{Order, StopIf};
 use crate::quota::Provider;
 use crate::report::hdr::Hdr;
-use crate::units::{Cost, Rate, parse_count, parse_duration, parse_span};
+use crate::units::{Cost, Rate, Secret, parse_count, parse_duration, parse_span};
 
 /// A bound that an option gives, or takes away: `none`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +56,24 @@ pub(super) struct Value(pub(super) HeaderValue);
 impl std::fmt::Debug for Value {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("***")
+    }
+}
+
+/// What an option was given, to be read when it can be told without showing it: it may hold a password.
+#[derive(Debug, Clone)]
+pub(super) struct Unread(Secret);
+
+impl Unread {
+    pub(super) fn reveal(&self) -> &str {
+        self.0.reveal()
+    }
+}
+
+impl FromStr for Unread {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(Secret::new(text)))
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod program;
 pub(crate) mod recorded;
 pub(crate) mod secure;
 pub(crate) mod server;
+pub(crate) mod two;
 
 use std::hint;
 use std::num::NonZeroUsize;

@@ -25,7 +25,8 @@ pub(crate) fn server_that_asks_for_a_certificate() -> SocketAddr {
     serve(Some("client-ca.pem"))
 }
 
-fn serve(clients: Option<&str>) -> SocketAddr {
+/// What a server needs that asks clients for a certificate of this authority, or for none.
+pub(crate) fn config(clients: Option<&str>) -> ServerConfig {
     let certificate = CertificateDer::from_pem_file(fixture("server.pem")).expect("it is PEM");
     let key = PrivateKeyDer::from_pem_file(fixture("server.key")).expect("it is PEM");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -42,10 +43,13 @@ fn serve(clients: Option<&str>) -> SocketAddr {
             builder.with_client_cert_verifier(verifier.build().expect("it has a root"))
         }
     };
-    let config = builder
+    builder
         .with_single_cert(vec![certificate], key)
-        .expect("the key is that of the certificate");
-    let config = Arc::new(config);
+        .expect("the key is that of the certificate")
+}
+
+fn serve(clients: Option<&str>) -> SocketAddr {
+    let config = Arc::new(config(clients));
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
     thread::spawn(move || {

@@ -8,13 +8,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
 use super::connection::{Connection, Stream};
 use super::names::Place;
 use super::server::Server;
+use super::wire::Wire;
 use crate::client::attempt::Attempt;
 use crate::client::failure::{Doing, failed, slow_connect};
 use crate::clock::{Clock, Deadline};
@@ -68,18 +69,21 @@ async fn open_by(server: &Server, until: Tick, clock: Clock) -> Result<Stream, O
 async fn open(server: &Server, clock: Clock) -> Result<Stream, Failure> {
     let unconnected = |why: io::Error| failed(Doing::Connect, &why, &server.name);
     let stream = match &server.place {
-        Place::Known(address) => TcpStream::connect(address).await.map_err(unconnected)?,
+        Place::Known(address) => Wire::Tcp(TcpStream::connect(address).await.map_err(unconnected)?),
         Place::Named(names) => {
             let addresses = names.addresses(clock).await;
             let addresses = addresses.map_err(|why| failed(Doing::LookUp, &*why, &server.name))?;
-            first_of(&addresses, clock).await.map_err(|why| {
+            Wire::Tcp(first_of(&addresses, clock).await.map_err(|why| {
                 names.forget();
                 unconnected(why)
-            })?
+            })?)
         }
+        Place::Unix(path) => Wire::Unix(UnixStream::connect(path).await.map_err(unconnected)?),
     };
-    // Without it only requests in two pieces are later.
-    stream.set_nodelay(true).ok();
+    if let Wire::Tcp(stream) = &stream {
+        // Without it only requests in two pieces are later.
+        stream.set_nodelay(true).ok();
+    }
     let Some(security) = &server.security else {
         return Ok(Stream::Plain(stream));
     };

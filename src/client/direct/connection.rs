@@ -6,13 +6,13 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::task::unconstrained;
 use tokio_rustls::client::TlsStream;
 
 use super::input::Input;
 use super::request::Request;
 use super::spare::Spare;
+use super::wire::Wire;
 use crate::clock::Deadline;
 use crate::units::Tick;
 
@@ -39,8 +39,8 @@ pub(super) enum Age {
 
 #[derive(Debug)]
 pub(super) enum Stream {
-    Plain(TcpStream),
-    Secure(Box<TlsStream<TcpStream>>),
+    Plain(Wire),
+    Secure(Box<TlsStream<Wire>>),
 }
 
 impl Connection {

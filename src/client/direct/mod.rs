@@ -17,6 +17,7 @@ mod names;
 mod request;
 mod server;
 mod spare;
+mod wire;
 
 use std::future::Future;
 use std::rc::Rc;

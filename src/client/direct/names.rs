@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ const REMEMBERED: Duration = Duration::from_secs(60);
 pub(super) enum Place {
     Known(SocketAddr),
     Named(Names),
+    Unix(PathBuf),
 }
 
 /// A name and what was found under it.

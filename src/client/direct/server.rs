@@ -15,7 +15,9 @@ use super::names::{Names, Place};
 use super::request::{Usual, usual};
 use crate::client::Refused;
 use crate::client::pool::MOST_IDLE;
+use crate::client::route::Route;
 use crate::client::tls::Tls;
+use crate::letters::calm_path;
 use crate::outcome::FailureKind;
 use crate::units::Tick;
 
@@ -73,22 +75,19 @@ impl Server {
         url: &Url,
         name: Rc<str>,
         user_agent: &str,
+        route: &Route,
         tls: &Tls,
     ) -> Result<Self, Refused> {
         let port = url
             .port_or_known_default()
             .expect("http and https have one");
-        let place = match url.host() {
-            Some(Host::Ipv4(ip)) => Place::Known((ip, port).into()),
-            Some(Host::Ipv6(ip)) => Place::Known((ip, port).into()),
-            Some(Host::Domain(host)) => Place::Named(Names::of(host, port)),
-            None => {
-                return Err(Refused {
-                    kind: FailureKind::Invalid,
-                    cause: "the URL has no host".to_owned(),
-                });
-            }
+        let Some(host) = url.host() else {
+            return Err(Refused {
+                kind: FailureKind::Invalid,
+                cause: "the URL has no host".to_owned(),
+            });
         };
+        let (place, name) = place(&host, port, name, route);
         let host = url.host_str().unwrap_or_default();
         // RFC 9110 §7.2: without the port that is the usual one.
         let authority = match url.port() {
@@ -159,6 +158,37 @@ impl Server {
             idle.pop_front();
         }
         idle.push_back(connection);
+    }
+}
+
+/// Where it is, and how it is called in messages: with the place, where that is another.
+fn place(host: &Host<&str>, port: u16, name: Rc<str>, route: &Route) -> (Place, Rc<str>) {
+    match route {
+        Route::Unix(path) => {
+            let name = format!("{name} (at {})", calm_path(path)).into();
+            (Place::Unix(path.clone()), name)
+        }
+        Route::ConnectTo(detours) => match detours.iter().find_map(|it| it.of(host, port)) {
+            Some((host, port)) => {
+                let name = format!("{name} (at {host}:{port})").into();
+                let borrowed = match &host {
+                    Host::Domain(name) => Host::Domain(&**name),
+                    Host::Ipv4(ip) => Host::Ipv4(*ip),
+                    Host::Ipv6(ip) => Host::Ipv6(*ip),
+                };
+                (by_name(&borrowed, port), name)
+            }
+            None => (by_name(host, port), name),
+        },
+        Route::Environment | Route::NoProxy | Route::Proxy(_) => (by_name(host, port), name),
+    }
+}
+
+fn by_name(host: &Host<&str>, port: u16) -> Place {
+    match host {
+        Host::Ipv4(ip) => Place::Known((*ip, port).into()),
+        Host::Ipv6(ip) => Place::Known((*ip, port).into()),
+        Host::Domain(host) => Place::Named(Names::of(host, port)),
     }
 }
 

@@ -14,6 +14,13 @@ pub(super) fn without_answer(why: reqwest::Error, host: &str) -> Failure {
         };
     }
     let failed = |doing| failure::failed(doing, &why, host);
+    if is_unseen(&why) {
+        let told = failed(Doing::Ask);
+        return Failure {
+            reached: Reached::NotSent,
+            ..told
+        };
+    }
     if why.is_dns() {
         failed(Doing::LookUp)
     } else if !why.is_connect() {
@@ -26,6 +33,16 @@ pub(super) fn without_answer(why: reqwest::Error, host: &str) -> Failure {
             failed => failed,
         }
     }
+}
+
+/// Whether the server says that it has not looked at the request: a stream that it refused, or one that was opened after
+/// the last that it took before it went away. RFC 9113 §6.8, §8.7.
+fn is_unseen(why: &reqwest::Error) -> bool {
+    let told = failure::find::<h2::Error>(why);
+    told.is_some_and(|told| {
+        let refused = told.reason() == Some(h2::Reason::REFUSED_STREAM);
+        told.is_remote() && (refused || told.is_go_away())
+    })
 }
 
 /// Why a body broke off after `read` bytes.

@@ -3,11 +3,11 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use reqwest::redirect;
+use reqwest::{NoProxy, redirect};
 use rustls::ClientConfig;
 
 use crate::client::tls::{self, Tls};
-use crate::client::{ClientSpec, Refused, Transport, Via, failure};
+use crate::client::{ClientSpec, Http, Refused, Route, Transport, Via, failure};
 use crate::outcome::FailureKind;
 
 /// What the clients of a run have in common. What is slow to make is made once, so that another client
@@ -17,6 +17,8 @@ pub(in crate::client) struct Setup {
     user_agent: String,
     connect_timeout: Option<Duration>,
     via: Via,
+    http: Http,
+    route: Route,
     plain: ClientConfig,
     /// Made when there was time: the first send is not late by it.
     first: Mutex<Option<reqwest::Client>>,
@@ -36,6 +38,8 @@ impl Setup {
             user_agent: spec.user_agent.clone(),
             connect_timeout: spec.connect_timeout,
             via: spec.via,
+            http: spec.http,
+            route: spec.route.clone(),
             plain: tls::unused().map_err(|why| why.to_string())?,
             first: Mutex::new(None),
         };
@@ -76,17 +80,30 @@ impl Setup {
             .user_agent(&self.user_agent)
             .redirect(redirect::Policy::none())
             .retry(reqwest::retry::never())
-            .http1_only()
             .tcp_nodelay(true)
             .pool_max_idle_per_host(usize::MAX)
             .tls_backend_preconfigured(config);
         if let Some(span) = self.connect_timeout {
             builder = builder.connect_timeout(span);
         }
-        match self.via {
-            Via::Direct => {}
-            Via::Mock(_) => builder = builder.no_proxy(),
-        }
+        builder = match (self.http, scheme) {
+            (Http::One, _) => builder.http1_only(),
+            (Http::Two, Scheme::Http) => builder.http2_prior_knowledge(),
+            (Http::Two, Scheme::Https) => builder,
+        };
+        builder = match (self.via, &self.route) {
+            (Via::Direct, Route::Environment) => builder,
+            (Via::Direct, Route::Proxy(proxy)) => {
+                let all = reqwest::Proxy::all(proxy.reveal()).map_err(|why| Refused {
+                    kind: FailureKind::Invalid,
+                    cause: failure::cause(&why.without_url()),
+                })?;
+                builder.proxy(all.no_proxy(NoProxy::from_env()))
+            }
+            (Via::Mock(_), _) | (_, Route::NoProxy | Route::ConnectTo(_) | Route::Unix(_)) => {
+                builder.no_proxy()
+            }
+        };
         builder.build().map_err(|why| Refused {
             kind: match scheme {
                 Scheme::Http => FailureKind::Invalid,

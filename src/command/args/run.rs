@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::{BoolishValueParser, TypedValueParser};
@@ -10,12 +11,12 @@ use http::{HeaderName, HeaderValue, Method, header};
 use url::Url;
 
 use super::super::values::{
-    Bound, Burst, ProgressKind, Value, attempts, base_url, burst, bytes_or_none, count,
+    Bound, Burst, ProgressKind, Unread, Value, attempts, base_url, burst, bytes_or_none, count,
     count_or_none, header_line, listen, one_of, or_else, order, provider, rate_or_none, seed,
     span_or_none, wait_or_none, window,
 };
 use super::{FailIfArgs, ShowArgs, StopIfArgs};
-use crate::client::{self, ClientSpec, TlsSpec, Transport};
+use crate::client::{self, ClientSpec, Detour, Http, Route, TlsSpec, Transport};
 use crate::engine::{Arrivals, Order, Oversize, Refund};
 use crate::error::Problem;
 use crate::estimate::Estimator;
@@ -269,6 +270,22 @@ pub(in crate::command) struct TransportArgs {
     /// reqwest where a proxy of the environment stands before the server
     #[arg(long, value_name = "WHICH", default_value = "auto", value_parser = one_of::<Transport>(["auto", "direct", "reqwest"]), hide_possible_values = true)]
     pub(in crate::command) transport: Transport,
+    /// HTTP/2: by https where the server agrees, else HTTP/1.1; by http at once
+    #[arg(long, conflicts_with = "http1")]
+    http2: bool,
+    /// HTTP/1.1, which is the default
+    #[arg(long)]
+    http1: bool,
+    /// The proxy for all but what `NO_PROXY` names: http://, https:// or socks5://, with user and password if it wants
+    /// them; none goes past those of the environment
+    #[arg(long, value_name = "URL|none")]
+    proxy: Option<Unread>,
+    /// Send what is for one place to another, as HOST1:PORT1:HOST2:PORT2; an empty part is any, or stays; repeatable
+    #[arg(long, value_name = "PLACES", conflicts_with_all = ["proxy", "unix_socket"])]
+    connect_to: Vec<Detour>,
+    /// Send everything through this socket of the system
+    #[arg(long, value_name = "FILE", conflicts_with = "proxy")]
+    unix_socket: Option<PathBuf>,
     /// For https.
     #[command(flatten)]
     tls: TlsArgs,
@@ -277,11 +294,54 @@ pub(in crate::command) struct TransportArgs {
 impl TransportArgs {
     /// What is asked for; a problem if a file is of no use.
     pub(in crate::command) fn spec(&self) -> Result<ClientSpec, Problem> {
+        let route = self.route()?;
+        let by_library = [
+            (self.http2, "--http2"),
+            (matches!(route, Route::Proxy(_)), "--proxy"),
+        ];
+        let by_own = [
+            (!self.connect_to.is_empty(), "--connect-to"),
+            (self.unix_socket.is_some(), "--unix-socket"),
+        ];
+        let asked = |options: [(bool, &'static str); 2]| {
+            let mut asked = options.into_iter().filter(|(is_asked, _)| *is_asked);
+            asked.next().map(|(_, option)| option)
+        };
+        match (self.transport, asked(by_library), asked(by_own)) {
+            (_, Some(library), Some(own)) => {
+                return Err(Problem::usage(
+                    format!("{library} and {own} do not go together"),
+                    format!("leave {own} out"),
+                ));
+            }
+            (Transport::Direct, Some(option), None) => return Err(carried(option, "reqwest")),
+            (Transport::Reqwest, None, Some(option)) => return Err(carried(option, "direct")),
+            (Transport::Auto | Transport::Direct | Transport::Reqwest, _, _) => {}
+        }
         Ok(ClientSpec {
             transport: self.transport,
             tls: self.tls.spec()?,
+            http: if self.http2 { Http::Two } else { Http::One },
+            route,
             ..ClientSpec::default()
         })
+    }
+
+    fn route(&self) -> Result<Route, Problem> {
+        if let Some(socket) = &self.unix_socket {
+            return Ok(Route::Unix(socket.clone()));
+        }
+        if !self.connect_to.is_empty() {
+            return Ok(Route::ConnectTo(self.connect_to.clone().into()));
+        }
+        match self.proxy.as_ref().map(Unread::reveal) {
+            None => Ok(Route::Environment),
+            Some("none") => Ok(Route::NoProxy),
+            Some(url) => match url.parse() {
+                Ok(proxy) => Ok(Route::Proxy(Arc::new(proxy))),
+                Err(form) => Err(Problem::usage("--proxy: no proxy can be read there", form)),
+            },
+        }
     }
 
     /// What is said of it before the first send to a server.
@@ -300,6 +360,14 @@ impl TransportArgs {
         let said = notes.into_iter().filter(|(is_true, _)| *is_true);
         said.map(|(_, note)| note).collect()
     }
+}
+
+/// What only the other transport does.
+fn carried(option: &str, by: &str) -> Problem {
+    Problem::usage(
+        format!("{option} is only for --transport {by}"),
+        "leave --transport out: it is chosen by what is asked for",
+    )
 }
 
 /// TLS.
