@@ -37,7 +37,7 @@ pub use failure::OUT_OF_FILES;
 pub use files::{Ends, Room, raise_file_limit};
 use pool::Pool;
 use reqwest::{Library, Setup};
-pub use route::{Detour, Proxy, Route};
+pub use route::{Detour, Proxies, Proxy, Route};
 use tls::Tls;
 pub use tls::TlsSpec;
 use told::Told;
@@ -144,7 +144,7 @@ pub enum Http {
 /// Where requests really go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Via {
-    /// To the URL of the job, by the proxies of the environment.
+    /// To the URL of the job.
     Direct,
     /// All to this address, in plain HTTP and past every proxy: path, query, user info and headers are
     /// the job's, and `host` is this address.
@@ -245,8 +245,7 @@ impl Refused {
 
 impl Client {
     /// A client for `http` at once, and for `https` when the first job wants it.
-    pub fn new(mut spec: ClientSpec) -> Result<Self, Problem> {
-        spec.route = spec.route.past_exempt();
+    pub fn new(spec: ClientSpec) -> Result<Self, Problem> {
         let tls = Tls::of(&spec.tls, spec.http);
         let library = Setup::new(&spec, &tls)
             .map_err(|why| Problem::usage(format!("no HTTP client: {why}"), ""))?;
@@ -360,6 +359,12 @@ impl Client {
             let server = Server::new(&url, name, &spec.user_agent, self.way(), &self.tls)?;
             return Ok(Carrier::Direct(Rc::new(server)));
         }
+        let name = match spec.route.proxy(url.scheme()) {
+            Some(proxy) if stands_before(&self.proxies, &url) => {
+                format!("{name} (by {proxy})").into()
+            }
+            Some(_) | None => name,
+        };
         Library::new(&url, name, &self.library, &self.tls).map(Carrier::Library)
     }
 
@@ -370,16 +375,6 @@ impl Client {
             Via::Mock(_) => &Route::NoProxy,
         }
     }
-}
-
-/// Whether a proxy of the environment or of the system stands before servers.
-pub fn is_proxied() -> bool {
-    let proxies = Route::Environment.proxies();
-    // Names that no server has (RFC 6761 §6.4), so hardly any rule makes an exception of them.
-    let some = ["http://shaper.invalid", "https://shaper.invalid"];
-    some.into_iter()
-        .filter_map(|url| url.parse().ok())
-        .any(|url| stands_before(&proxies, &url))
 }
 
 /// Whether one stands before this server, as the library sees it.

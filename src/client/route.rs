@@ -1,6 +1,5 @@
 //! Which way requests take to their servers. Floor 4: doors.
 
-use std::env;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -8,65 +7,185 @@ use std::sync::Arc;
 use hyper_util::client::proxy::matcher::Matcher;
 use url::{Host, Url};
 
+use crate::error::Problem;
+use crate::letters::calm;
 use crate::units::Secret;
 
 /// Which way requests take.
 #[derive(Debug, Clone, Default)]
 pub enum Route {
-    /// By the proxies that the environment or the system names.
+    /// By the proxies that the system is set to, where it has such settings; else past all.
     #[default]
-    Environment,
-    /// Past all of them.
+    System,
+    /// Past all proxies.
     NoProxy,
-    /// By this proxy, but for what `no_proxy` names.
-    Proxy(Arc<Proxy>),
+    /// By these.
+    Proxies(Arc<Proxies>),
     /// Past all proxies; to another place where one of these says so, the first that does.
     ConnectTo(Arc<[Detour]>),
     /// All through this socket of the system.
     Unix(PathBuf),
 }
 
+/// The proxies of a run.
+#[derive(Debug, Default)]
+pub struct Proxies {
+    /// For requests of `http`, and of `https`; with where it is named.
+    pub(super) http: Option<(Proxy, &'static str)>,
+    pub(super) https: Option<(Proxy, &'static str)>,
+    /// What goes past them: names, addresses and networks, with commas between them.
+    pub(super) except: String,
+}
+
 impl Route {
+    /// The way that the environment names; `of` is the value of a variable. Small letters go before large ones, as curl has it.
+    ///
+    /// A problem if a value is no proxy.
+    pub fn of_environment(of: impl Fn(&str) -> Option<String>) -> Result<Self, Problem> {
+        let first = |names: [&'static str; 2]| {
+            let mut set = names.into_iter().filter_map(|name| Some((of(name)?, name)));
+            set.find(|(value, _)| !value.is_empty())
+        };
+        let read = |(text, name): (String, &'static str)| match text.parse() {
+            Ok(proxy) => Ok((proxy, name)),
+            Err(form) => Err(Problem::usage(
+                format!("{name}, of the environment, names no proxy"),
+                form,
+            )),
+        };
+        // Whoever sends a request to a CGI program sets this one: CVE-2016-5385.
+        let large = if of("REQUEST_METHOD").is_some() {
+            "http_proxy"
+        } else {
+            "HTTP_PROXY"
+        };
+        let all = ["all_proxy", "ALL_PROXY"];
+        let http = first(["http_proxy", large]).or_else(|| first(all));
+        let https = first(["https_proxy", "HTTPS_PROXY"]).or_else(|| first(all));
+        let (http, https) = (http.map(read).transpose()?, https.map(read).transpose()?);
+        if http.is_none() && https.is_none() {
+            return Ok(Self::System);
+        }
+        let except = except(&of);
+        Ok(Proxies {
+            http,
+            https,
+            except,
+        }
+        .way())
+    }
+
+    /// By this proxy, but for what `no_proxy` names in the environment.
+    pub fn by(proxy: &Proxy, of: impl Fn(&str) -> Option<String>) -> Self {
+        let named = Some((proxy.clone(), "--proxy"));
+        let (http, https) = (named.clone(), named);
+        let except = except(&of);
+        Proxies {
+            http,
+            https,
+            except,
+        }
+        .way()
+    }
+
     /// The proxies on the way.
     pub(super) fn proxies(&self) -> Matcher {
         match self {
-            Self::Environment if exempts_all() => Matcher::builder().build(),
-            Self::Environment => Matcher::from_system(),
-            Self::Proxy(proxy) => {
-                let builder = Matcher::builder().all(proxy.reveal());
-                builder.no(no_proxy().unwrap_or_default()).build()
+            Self::System => Matcher::from_system(),
+            Self::Proxies(proxies) => {
+                let url = |proxy: &Option<(Proxy, _)>| {
+                    proxy
+                        .as_ref()
+                        .map_or_else(String::new, |(proxy, _)| proxy.reveal().to_owned())
+                };
+                let builder = Matcher::builder()
+                    .http(url(&proxies.http))
+                    .https(url(&proxies.https));
+                builder.no(&*proxies.except).build()
             }
             Self::NoProxy | Self::ConnectTo(_) | Self::Unix(_) => Matcher::builder().build(),
         }
     }
 
-    /// The same way where `no_proxy` names everything: libraries take a `*` for all names, and not for addresses.
-    pub(super) fn past_exempt(self) -> Self {
-        match self {
-            Self::Environment | Self::Proxy(_) if exempts_all() => Self::NoProxy,
-            route => route,
+    /// The proxy for requests of this scheme, without its password.
+    pub(super) fn proxy(&self, scheme: &str) -> Option<String> {
+        let Self::Proxies(proxies) = self else {
+            return None;
+        };
+        let proxy = if scheme == "https" {
+            &proxies.https
+        } else {
+            &proxies.http
+        };
+        proxy.as_ref().map(|(proxy, _)| proxy.place())
+    }
+
+    /// What is said of the proxies before the first send.
+    pub fn note(&self) -> Option<String> {
+        let Self::Proxies(proxies) = self else {
+            return None;
+        };
+        let told = |proxy: &Option<(Proxy, &str)>| {
+            proxy
+                .as_ref()
+                .map(|(proxy, name)| format!("{} ({name})", proxy.place()))
+        };
+        let (http, https) = (told(&proxies.http), told(&proxies.https));
+        let by = match (http, https) {
+            (Some(http), Some(https)) if http == https => http,
+            (http, https) => {
+                let http = http.map(|proxy| format!("{proxy} for http"));
+                let https = https.map(|proxy| format!("{proxy} for https"));
+                http.into_iter().chain(https).collect::<Vec<_>>().join(", ")
+            }
+        };
+        let except = match &*proxies.except {
+            "" => String::new(),
+            names => format!(", but for {}", calm(names)),
+        };
+        Some(format!("note: requests go by the proxy {by}{except}"))
+    }
+}
+
+impl Proxies {
+    /// Past all where everything is excepted: libraries take a `*` for all names, and not for addresses.
+    fn way(self) -> Route {
+        if self.except.split(',').any(|name| name.trim() == "*") {
+            Route::NoProxy
+        } else {
+            Route::Proxies(Arc::new(self))
         }
     }
 }
 
-/// What goes past every proxy, by the environment.
-fn no_proxy() -> Option<String> {
-    let named = env::var("NO_PROXY").or_else(|_| env::var("no_proxy"));
-    named.ok()
-}
-
-fn exempts_all() -> bool {
-    no_proxy().is_some_and(|names| names.split(',').any(|name| name.trim() == "*"))
+/// What goes past every proxy.
+fn except(of: &impl Fn(&str) -> Option<String>) -> String {
+    of("no_proxy")
+        .or_else(|| of("NO_PROXY"))
+        .unwrap_or_default()
 }
 
 /// A proxy. Its user and password cannot be printed.
-#[derive(Debug)]
-pub struct Proxy(Secret);
+#[derive(Debug, Clone)]
+pub struct Proxy(Arc<Secret>);
 
 impl Proxy {
     /// Its URL, for the library only.
     pub(super) fn reveal(&self) -> &str {
         self.0.reveal()
+    }
+
+    /// Scheme, host and port.
+    fn place(&self) -> String {
+        let url = Url::parse(self.reveal()).expect("it was read as one");
+        let port = url
+            .port()
+            .map_or_else(String::new, |port| format!(":{port}"));
+        format!(
+            "{}://{}{port}",
+            url.scheme(),
+            url.host_str().unwrap_or_default()
+        )
     }
 }
 
@@ -75,13 +194,18 @@ impl FromStr for Proxy {
 
     /// The message does not hold the URL: that may hold a password.
     fn from_str(text: &str) -> Result<Self, String> {
-        const FORM: &str = "write http://HOST:PORT, https://HOST:PORT, socks5://HOST:PORT or none";
-        let url = Url::parse(text).map_err(|why| format!("{why}; {FORM}"))?;
+        const FORM: &str =
+            "write [http://]HOST:PORT, https://HOST:PORT, socks5://HOST:PORT or none";
+        let text = if text.contains("://") {
+            text.to_owned()
+        } else {
+            format!("http://{text}")
+        };
+        let url = Url::parse(&text).map_err(|why| format!("{why}; {FORM}"))?;
         match url.scheme() {
             "http" | "https" | "socks4" | "socks4a" | "socks5" | "socks5h" if url.has_host() => {
-                Ok(Self(Secret::new(text)))
+                Ok(Self(Arc::new(Secret::new(text))))
             }
-            // `localhost:3128` has the scheme `localhost`.
             _ => Err(FORM.to_owned()),
         }
     }
@@ -209,21 +333,67 @@ mod tests {
             let why = text.parse::<Detour>().unwrap_err();
             assert!(why.contains("HOST1:PORT1:HOST2:PORT2"), "{text}: {why}");
         }
-        for text in [
-            "",
-            "localhost:3128",
-            "ftp://h:1",
-            "canary",
-            "http://",
-            "//u:canary@h",
-        ] {
+        for text in ["", "ftp://h:1", "http://", ":::", "u:canary@:"] {
             let why = text.parse::<Proxy>().unwrap_err();
             assert!(
-                why.contains("http://HOST:PORT") && !why.contains("canary"),
+                why.contains("HOST:PORT") && !why.contains("canary"),
                 "{text}: {why}"
             );
         }
-        let proxy: Proxy = "http://u:canary@h:1".parse().unwrap();
+        let proxy: Proxy = "u:canary@h:1".parse().unwrap();
         assert!(!format!("{proxy:?}").contains("canary"));
+        assert_eq!(proxy.place(), "http://h:1");
+    }
+
+    /// The note on the way that these variables name.
+    fn note(variables: &[(&str, &str)]) -> Option<String> {
+        let of = |name: &str| {
+            let found = variables.iter().find(|(own, _)| *own == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let way = Route::of_environment(of).unwrap();
+        way.note()
+            .map(|note| note.replace("note: requests go by the proxy ", ""))
+    }
+
+    #[test]
+    fn small_letters_go_before_large_ones_and_all_before_none() {
+        for (variables, told) in [
+            (&[][..], None),
+            (&[("http_proxy", "")], None),
+            (
+                &[("http_proxy", "a:1"), ("HTTP_PROXY", "b:1")],
+                Some("http://a:1 (http_proxy) for http"),
+            ),
+            (
+                &[("HTTP_PROXY", "b:1")],
+                Some("http://b:1 (HTTP_PROXY) for http"),
+            ),
+            (&[("HTTP_PROXY", "b:1"), ("REQUEST_METHOD", "GET")], None),
+            (
+                &[("ALL_PROXY", "socks5://u:p@b:1")],
+                Some("socks5://b:1 (ALL_PROXY)"),
+            ),
+            (
+                &[
+                    ("all_proxy", "a:1"),
+                    ("https_proxy", "c:1"),
+                    ("no_proxy", "x.test"),
+                ],
+                Some(
+                    "http://a:1 (all_proxy) for http, http://c:1 (https_proxy) for https, but for x.test",
+                ),
+            ),
+            (&[("all_proxy", "a:1"), ("no_proxy", "x, *")], None),
+        ] {
+            assert_eq!(note(variables).as_deref(), told, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_names_no_proxy_is_told_with_its_variable() {
+        let of = |name: &str| (name == "http_proxy").then(|| ":::".to_owned());
+        let why = Route::of_environment(of).unwrap_err().to_string();
+        assert!(why.contains("http_proxy"), "{why}");
     }
 }

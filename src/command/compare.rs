@@ -245,8 +245,8 @@ fn live(
         .map_err(|why| unheard(&why))?;
     let carriage = args.real.transport.spec()?;
     if live == Live::Servers {
-        for note in args.real.transport.notes() {
-            say(note);
+        for note in args.real.transport.notes(&carriage) {
+            say(&note);
         }
     }
     let seen = runtime.block_on(plan.live(live, &carriage, signals, &mut say));

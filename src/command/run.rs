@@ -94,8 +94,8 @@ pub(super) fn run(
         say(&warning);
     }
     if mock.is_none() && !args.output.quiet {
-        for note in args.http.transport.notes() {
-            say(note);
+        for note in args.http.transport.notes(&carriage) {
+            say(&note);
         }
     }
     let setup = rules.setup();

@@ -66,6 +66,32 @@ fn a_proxy_of_the_command_line_goes_before_that_of_the_environment_and_none_past
 }
 
 #[test]
+fn the_proxy_is_named_before_the_first_send_and_one_that_is_none_ends_the_run() {
+    let (server, proxy) = (Server::start([Step::ok()]), Server::start([Step::ok()]));
+    let with = |name: &str, value: &str, code: i32| {
+        let done = Shaper::run()
+            .jobs("jobs.urls", server.list(1))
+            .env(name, value)
+            .args(["--max-attempts", "1"])
+            .with_results()
+            .output();
+        done.exits(code);
+        done
+    };
+    for name in ["http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"] {
+        let url = format!("http://u:canary@{}", proxy.host());
+        let done = with(name, &url, 0);
+        done.says(&format!("by the proxy http://{} ({name})", proxy.host()));
+        done.never_says("canary");
+    }
+    assert_eq!((proxy.requests().len(), server.requests().len()), (4, 0));
+    let done = with("http_proxy", "http://u:canary@127.0.0.1:1", 1);
+    let told = message(&done.results()[0]).to_owned();
+    assert!(told.contains("(by http://127.0.0.1:1)"), "{told}");
+    with("http_proxy", ":::", 2).says("http_proxy, of the environment, names no proxy");
+}
+
+#[test]
 fn what_no_proxy_names_goes_past_the_proxy() {
     let (server, proxy) = (Server::start([Step::ok()]), Server::start([Step::ok()]));
     for names in ["127.0.0.1", "10.0.0.0/8,127.0.0.0/8", "*"] {
@@ -82,16 +108,11 @@ fn what_no_proxy_names_goes_past_the_proxy() {
 
 #[test]
 fn what_is_no_proxy_is_refused_without_showing_it() {
-    for url in [
-        "ftp://me:canary@h",
-        "canary:3128",
-        "http://",
-        "me:canary@h:1",
-    ] {
+    for url in ["ftp://me:canary@h", "http://", "me:canary@:", ":::"] {
         let done = run("http://h.test/\n".to_owned(), &["--proxy", url]);
         done.exits(2)
             .says("--proxy")
-            .says("http://HOST:PORT")
+            .says("HOST:PORT")
             .never_says("canary");
     }
 }
@@ -289,8 +310,20 @@ fn a_stream_that_a_server_has_not_seen_is_sent_again_even_a_post() {
         let done = run(list, &["--http2", "--backoff", "1ms..1ms"]);
         done.exits(0);
         let result = &done.results()[0];
-        assert_eq!(result["attempts"], 2, "{then:?}: {result}");
+        assert_eq!(result["attempts"], 1, "{then:?}: {result}");
     }
+    let server = two::serve(None, |_| Then::Refuse);
+    let list = format!("{{\"method\":\"POST\",\"url\":\"http://{server}/a\",\"body\":\"x\"}}\n");
+    let done = run(
+        list,
+        &["--http2", "--backoff", "1ms..1ms", "--max-attempts", "2"],
+    );
+    done.exits(1);
+    assert_eq!(
+        done.results()[0]["attempts"],
+        2,
+        "it is never sent, so it may go again"
+    );
 }
 
 #[test]

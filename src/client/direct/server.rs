@@ -180,7 +180,7 @@ fn place(host: &Host<&str>, port: u16, name: Rc<str>, route: &Route) -> (Place, 
             }
             None => (by_name(host, port), name),
         },
-        Route::Environment | Route::NoProxy | Route::Proxy(_) => (by_name(host, port), name),
+        Route::System | Route::NoProxy | Route::Proxies(_) => (by_name(host, port), name),
     }
 }
 

@@ -3,11 +3,11 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use reqwest::{NoProxy, redirect};
+use reqwest::{ClientBuilder, NoProxy, redirect};
 use rustls::ClientConfig;
 
 use crate::client::tls::{self, Tls};
-use crate::client::{ClientSpec, Http, Refused, Route, Transport, Via, failure};
+use crate::client::{ClientSpec, Http, Proxies, Refused, Route, Transport, Via, failure};
 use crate::outcome::FailureKind;
 
 /// What the clients of a run have in common. What is slow to make is made once, so that another client
@@ -79,7 +79,6 @@ impl Setup {
         let mut builder = reqwest::Client::builder()
             .user_agent(&self.user_agent)
             .redirect(redirect::Policy::none())
-            .retry(reqwest::retry::never())
             .tcp_nodelay(true)
             .pool_max_idle_per_host(usize::MAX)
             .tls_backend_preconfigured(config);
@@ -92,18 +91,16 @@ impl Setup {
             (Http::Two, Scheme::Https) => builder,
         };
         builder = match (self.via, &self.route) {
-            (Via::Direct, Route::Environment) => builder,
-            (Via::Direct, Route::Proxy(proxy)) => {
-                let all = reqwest::Proxy::all(proxy.reveal()).map_err(|why| Refused {
-                    kind: FailureKind::Invalid,
-                    cause: failure::cause(&why.without_url()),
-                })?;
-                builder.proxy(all.no_proxy(NoProxy::from_env()))
-            }
+            (Via::Direct, Route::System) => builder,
+            (Via::Direct, Route::Proxies(proxies)) => by(builder, proxies)?,
             (Via::Mock(_), _) | (_, Route::NoProxy | Route::ConnectTo(_) | Route::Unix(_)) => {
                 builder.no_proxy()
             }
         };
+        if self.http == Http::One {
+            // Of HTTP/2 the library repeats what a server says that it has not looked at, and nothing else.
+            builder = builder.retry(reqwest::retry::never());
+        }
         builder.build().map_err(|why| Refused {
             kind: match scheme {
                 Scheme::Http => FailureKind::Invalid,
@@ -112,4 +109,23 @@ impl Setup {
             cause: failure::cause(&why.without_url()),
         })
     }
+}
+
+/// The same by these proxies alone.
+fn by(mut builder: ClientBuilder, proxies: &Proxies) -> Result<ClientBuilder, Refused> {
+    let unusable = |why: reqwest::Error| Refused {
+        kind: FailureKind::Invalid,
+        cause: failure::cause(&why.without_url()),
+    };
+    builder = builder.no_proxy();
+    let except = NoProxy::from_string(&proxies.except);
+    if let Some((proxy, _)) = &proxies.http {
+        let proxy = reqwest::Proxy::http(proxy.reveal()).map_err(unusable)?;
+        builder = builder.proxy(proxy.no_proxy(except.clone()));
+    }
+    if let Some((proxy, _)) = &proxies.https {
+        let proxy = reqwest::Proxy::https(proxy.reveal()).map_err(unusable)?;
+        builder = builder.proxy(proxy.no_proxy(except));
+    }
+    Ok(builder)
 }

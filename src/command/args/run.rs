@@ -1,8 +1,8 @@
 //! The options of `shaper run`. Floor 6: front.
 
+use std::env;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::{BoolishValueParser, TypedValueParser};
@@ -16,7 +16,7 @@ use super::super::values::{
     span_or_none, wait_or_none, window,
 };
 use super::{FailIfArgs, ShowArgs, StopIfArgs};
-use crate::client::{self, ClientSpec, Detour, Http, Route, TlsSpec, Transport};
+use crate::client::{ClientSpec, Detour, Http, Route, TlsSpec, Transport};
 use crate::engine::{Arrivals, Order, Oversize, Refund};
 use crate::error::Problem;
 use crate::estimate::Estimator;
@@ -297,7 +297,10 @@ impl TransportArgs {
         let route = self.route()?;
         let by_library = [
             (self.http2, "--http2"),
-            (matches!(route, Route::Proxy(_)), "--proxy"),
+            (
+                self.proxy.is_some() && matches!(route, Route::Proxies(_)),
+                "--proxy",
+            ),
         ];
         let by_own = [
             (!self.connect_to.is_empty(), "--connect-to"),
@@ -334,31 +337,34 @@ impl TransportArgs {
         if !self.connect_to.is_empty() {
             return Ok(Route::ConnectTo(self.connect_to.clone().into()));
         }
+        let variable = |name: &str| env::var(name).ok();
         match self.proxy.as_ref().map(Unread::reveal) {
-            None => Ok(Route::Environment),
+            // What is asked for goes past them.
+            None if self.transport == Transport::Direct => Ok(Route::NoProxy),
+            None => Route::of_environment(variable),
             Some("none") => Ok(Route::NoProxy),
             Some(url) => match url.parse() {
-                Ok(proxy) => Ok(Route::Proxy(Arc::new(proxy))),
+                Ok(proxy) => Ok(Route::by(&proxy, variable)),
                 Err(form) => Err(Problem::usage("--proxy: no proxy can be read there", form)),
             },
         }
     }
 
     /// What is said of it before the first send to a server.
-    pub(in crate::command) fn notes(&self) -> Vec<&'static str> {
-        let passes = self.transport == Transport::Direct && client::is_proxied();
+    pub(in crate::command) fn notes(&self, spec: &ClientSpec) -> Vec<String> {
+        let passed = || {
+            let named = Route::of_environment(|name| env::var(name).ok());
+            let passes = self.transport == Transport::Direct && self.proxy.is_none();
+            passes && named.is_ok_and(|named| matches!(named, Route::Proxies(_)))
+        };
+        let passes = "note: the environment names a proxy, and --transport direct goes past it";
+        let insecure = "note: certificates of servers are not verified (--insecure)";
         let notes = [
-            (
-                passes,
-                "note: the environment names a proxy, and --transport direct goes past it",
-            ),
-            (
-                self.tls.insecure,
-                "note: certificates of servers are not verified (--insecure)",
-            ),
+            spec.route.note(),
+            passed().then(|| passes.to_owned()),
+            self.tls.insecure.then(|| insecure.to_owned()),
         ];
-        let said = notes.into_iter().filter(|(is_true, _)| *is_true);
-        said.map(|(_, note)| note).collect()
+        notes.into_iter().flatten().collect()
     }
 }
 
