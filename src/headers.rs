@@ -7,8 +7,9 @@ use http::{HeaderName, HeaderValue};
 use memchr::memchr;
 
 /// Those that a client has of its own unless the job names them, or that tell it what to do.
-const MINDED: [&[u8]; 6] = [
+const MINDED: [&[u8]; 7] = [
     b"accept",
+    b"accept-encoding",
     b"connection",
     b"content-length",
     b"host",

@@ -5,6 +5,7 @@ mod support;
 
 mod cli {
     mod adaptive;
+    mod bodies;
     mod compare;
     mod completions;
     mod conditions;

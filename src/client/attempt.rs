@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::ClientSpec;
+use super::coding::{Spoilt, decoded};
 use super::told::Told;
 use crate::clock::Clock;
 use crate::engine::{Event, Grant, Ticket};
@@ -96,20 +97,29 @@ impl Attempt {
         self.told.tell(event);
     }
 
-    /// A whole answer.
-    pub(super) fn reply(&self, head: Head, body: Vec<u8>) -> Reply {
+    /// A whole answer, with its body as it was before it was compressed.
+    pub(super) fn reply(&self, head: Head, body: Vec<u8>) -> Result<Reply, Failure> {
+        let body = decoded(&head.headers, body, self.spec.max_body);
+        let body = body.map_err(|why| match why {
+            Spoilt::TooLong => self.too_long(),
+            Spoilt::Damaged(why) => Failure {
+                kind: FailureKind::IncompleteBody,
+                reached: Reached::Answered,
+                message: format!("{}: the body is {why}", self.host),
+            },
+        })?;
         let used = if head.status.is_success() {
             self.spec.usage.read(&body)
         } else {
             None
         };
         let fault = self.spec.fault.as_ref();
-        Reply {
+        Ok(Reply {
             fault: fault.and_then(|at| at.read(&body)),
             head,
             body: body.into(),
             used,
-        }
+        })
     }
 
     /// Memory for a body, of which so much is announced. Fails if that is more than is kept.
@@ -124,15 +134,19 @@ impl Attempt {
 
     /// Fails if a body of this length is longer than is kept.
     pub(super) fn keeps(&self, length: u64) -> Result<(), Failure> {
-        let (host, most) = (&self.host, self.spec.max_body);
-        if length <= most {
+        if length <= self.spec.max_body {
             return Ok(());
         }
-        Err(Failure {
+        Err(self.too_long())
+    }
+
+    fn too_long(&self) -> Failure {
+        let (host, most) = (&self.host, self.spec.max_body);
+        Failure {
             kind: FailureKind::BodyTooLarge,
             reached: Reached::Answered,
             message: format!("{host}: the body is longer than {most} bytes, the most that is kept"),
-        })
+        }
     }
 
     /// Until when more has to come, if something came at `last`.

@@ -1,6 +1,7 @@
 //! Sends one try over HTTP and tells the engine what comes of it. Floor 4: doors.
 
 mod attempt;
+mod coding;
 mod direct;
 mod failure;
 mod files;

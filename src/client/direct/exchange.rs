@@ -167,7 +167,7 @@ impl Exchange {
                     self.server.put(connection, at, most_idle(&head.headers));
                 }
                 let body = mem::take(&mut self.body);
-                (at, Ok(self.attempt.reply(head, body)))
+                (at, self.attempt.reply(head, body))
             }
             Err(failure) => (self.attempt.clock.now(), Err(failure)),
         };

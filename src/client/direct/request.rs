@@ -5,12 +5,13 @@ use std::mem;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONNECTION, HOST, USER_AGENT};
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, HOST, USER_AGENT};
 use http::{HeaderName, Method};
 use url::Url;
 
 use super::head::{Then, ends_chunked};
 use super::server::Server;
+use crate::client::coding::TAKEN;
 use crate::client::pool::After;
 use crate::fields::text;
 use crate::headers::Lines;
@@ -18,12 +19,18 @@ use crate::job::Job;
 use crate::kept::SHORT;
 
 /// What requests have whose jobs have none of their own: names, and whole lines as they go out.
-pub(super) type Usual = [(HeaderName, Vec<u8>); 3];
+pub(super) type Usual = [(HeaderName, Vec<u8>); 4];
 
 /// That of a server.
 pub(super) fn usual(authority: &str, user_agent: &str) -> Usual {
     // RFC 9110 §7.2: the host should be the first.
-    [(HOST, authority), (USER_AGENT, user_agent), (ACCEPT, "*/*")].map(|(name, value)| {
+    let usual = [
+        (HOST, authority),
+        (USER_AGENT, user_agent),
+        (ACCEPT, "*/*"),
+        (ACCEPT_ENCODING, TAKEN),
+    ];
+    usual.map(|(name, value)| {
         let mut line = Vec::new();
         put(&mut line, name.as_str().as_bytes(), value.as_bytes());
         (name, line)
@@ -49,7 +56,7 @@ impl Request {
             out: buffer,
             then: Then::Persists,
         };
-        head.line(&job.method, &job.target.url, server);
+        head.line(&job.method, &job.target.url);
         let coding = head.headers(job, server, after);
         let body = job.body().unwrap_or_default();
         let Head { mut out, then } = head;
@@ -112,12 +119,15 @@ struct Head {
 
 impl Head {
     /// RFC 9112 §3.
-    fn line(&mut self, method: &Method, url: &Url, server: &Server) {
+    fn line(&mut self, method: &Method, url: &Url) {
         let out = &mut self.out;
         out.extend_from_slice(method.as_str().as_bytes());
         out.push(b' ');
         if *method == Method::CONNECT {
-            out.extend_from_slice(server.name.as_bytes());
+            let port = url.port_or_known_default().unwrap_or_default();
+            out.extend_from_slice(url.host_str().unwrap_or_default().as_bytes());
+            out.push(b':');
+            number(out, port.into(), 10);
         } else {
             // The WHATWG rules leave nothing in them but visible ASCII.
             out.extend_from_slice(url.path().as_bytes());

@@ -131,7 +131,7 @@ async fn send(
     };
     attempt.tell_answered(&head);
     let body = read(attempt, response, head.at).await?;
-    Ok(attempt.reply(head, body))
+    attempt.reply(head, body)
 }
 
 /// The body, copied out of the connection's buffer: a slice would keep all of that alive.

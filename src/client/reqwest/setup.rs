@@ -3,9 +3,12 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use http::header::ACCEPT_ENCODING;
+use http::{HeaderMap, HeaderValue};
 use reqwest::{ClientBuilder, NoProxy, redirect};
 use rustls::ClientConfig;
 
+use crate::client::coding::TAKEN;
 use crate::client::tls::{self, Tls};
 use crate::client::{ClientSpec, Http, Proxies, Refused, Route, Transport, Via, failure};
 use crate::outcome::FailureKind;
@@ -78,6 +81,7 @@ impl Setup {
         };
         let mut builder = reqwest::Client::builder()
             .user_agent(&self.user_agent)
+            .default_headers(taken())
             .redirect(redirect::Policy::none())
             .tcp_nodelay(true)
             .pool_max_idle_per_host(usize::MAX)
@@ -128,4 +132,9 @@ fn by(mut builder: ClientBuilder, proxies: &Proxies) -> Result<ClientBuilder, Re
         builder = builder.proxy(proxy.no_proxy(except));
     }
     Ok(builder)
+}
+
+fn taken() -> HeaderMap {
+    let taken = HeaderValue::from_static(TAKEN);
+    [(ACCEPT_ENCODING, taken)].into_iter().collect()
 }

@@ -1,0 +1,99 @@
+//! Bodies of answers: compressed, and longer than is kept.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::json;
+
+use crate::support::message;
+use crate::support::program::{Output, Shaper};
+use crate::support::server::{Server, Step};
+
+/// One try by each transport, with these options.
+fn each(server: &Server, options: &[&str], code: i32) -> Vec<Output> {
+    let run = |transport: &str| {
+        let done = Shaper::run()
+            .jobs("one.urls", server.list(1))
+            .args(["--max-attempts", "1", "--transport", transport])
+            .args(options)
+            .with_results()
+            .output();
+        done.exits(code);
+        done
+    };
+    ["direct", "reqwest"].map(run).into()
+}
+
+fn gzip(body: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(body).expect("into memory");
+    encoder.finish().expect("into memory")
+}
+
+#[test]
+fn a_compressed_body_is_asked_for_and_stands_in_the_result_as_it_was() {
+    let body = gzip(b"{\"usage\":{\"total_tokens\":7}}");
+    let server = Server::everywhere(Step::ok().header("Content-Encoding", "gzip").body(body));
+    for done in each(&server, &["--tpm", "1000", "--data", "hello"], 0) {
+        let result = &done.results()[0];
+        assert_eq!(
+            result["body"],
+            json!({"usage": {"total_tokens": 7}}),
+            "{done}"
+        );
+        assert_eq!(result["tokens"]["used"], 7);
+        assert_eq!(result["headers"]["content-encoding"], "gzip", "as it came");
+    }
+    for seen in server.requests() {
+        assert_eq!(
+            seen.header("accept-encoding"),
+            Some(&b"gzip, deflate, br, zstd"[..])
+        );
+    }
+    let own = ["-H", "Accept-Encoding: identity"];
+    each(&server, &own, 0);
+    let requests = server.requests();
+    for seen in &requests[2..] {
+        assert_eq!(seen.header("accept-encoding"), Some(&b"identity"[..]));
+    }
+}
+
+#[test]
+fn the_longest_body_counts_what_it_holds_and_not_what_was_sent() {
+    let bomb = gzip(&vec![b'x'; 100_000]);
+    assert!(bomb.len() < 1_000);
+    let server = Server::everywhere(Step::ok().header("Content-Encoding", "gzip").body(bomb));
+    for done in each(&server, &["--max-body", "99999"], 1) {
+        let result = &done.results()[0];
+        assert_eq!(result["error"]["kind"], "body_too_large", "{done}");
+        assert!(message(result).contains("99999 bytes"));
+    }
+    for done in each(&server, &["--max-body", "100000"], 0) {
+        assert_eq!(
+            done.results()[0]["body"].as_str().map(str::len),
+            Some(100_000)
+        );
+    }
+}
+
+#[test]
+fn a_body_that_is_not_what_it_says_is_told_and_may_be_had_whole_in_another_try() {
+    let whole = gzip(b"hello");
+    let cut = whole[..whole.len() - 4].to_vec();
+    let coded = || Step::ok().header("Content-Encoding", "gzip");
+    let server = Server::everywhere(coded().body(cut.clone()));
+    for done in each(&server, &[], 1) {
+        let result = &done.results()[0];
+        assert_eq!(result["error"]["kind"], "incomplete_body", "{done}");
+        assert!(message(result).contains("no whole gzip"), "{done}");
+    }
+    let server = Server::start([coded().body(cut), coded().body(whole)]);
+    let done = Shaper::run()
+        .jobs("one.urls", server.list(1))
+        .args(["--backoff", "1ms..1ms"])
+        .with_results()
+        .output();
+    done.exits(0);
+    assert_eq!(done.results()[0]["attempts"], 2);
+}
