@@ -89,7 +89,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-unsafe -d 'R
 idempotent\t''
 always\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -s H -l header -d 'A header for every job; a job\'s own wins' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l data -d 'The body of jobs that have none' -r -f
@@ -174,7 +174,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -l unix-socket -d
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l cacert -d 'Trust the authorities of this PEM file, in place of those of the system' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l cert -d 'Show servers that ask for it the certificate of this PEM file' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l key -d 'The key of --cert, if it stands in a file of its own' -r -F
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -s H -l header -d 'A header for every job; a job\'s own wins' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l data -d 'The body of jobs that have none' -r -f
@@ -259,7 +259,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l retry-unsafe -d '
 idempotent\t''
 always\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -s H -l header -d 'A header for every job; a job\'s own wins' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l data -d 'The body of jobs that have none' -r -f

@@ -33,6 +33,7 @@ mod cli {
     mod retry;
     mod route;
     mod screen;
+    mod secrets;
     mod signals;
     mod stops;
     mod system;

@@ -2,7 +2,6 @@
 //!
 //! Messages say the accepted range; clap adds the flag and the value.
 
-use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -16,10 +15,11 @@ use http::{HeaderName, HeaderValue};
 use url::Url;
 
 use super::typo::near;
+use crate::client::Proxy;
 use crate::engine::{Order, StopIf};
 use crate::quota::Provider;
 use crate::report::hdr::Hdr;
-use crate::units::{Cost, Rate, Secret, parse_count, parse_duration, parse_span};
+use crate::units::{Cost, Rate, parse_count, parse_duration, parse_span};
 
 /// A bound that an option gives, or takes away: `none`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,22 +59,11 @@ impl std::fmt::Debug for Value {
     }
 }
 
-/// What an option was given, to be read when it can be told without showing it: it may hold a password.
-#[derive(Debug, Clone)]
-pub(super) struct Unread(Secret);
-
-impl Unread {
-    pub(super) fn reveal(&self) -> &str {
-        self.0.reveal()
-    }
-}
-
-impl FromStr for Unread {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(Self(Secret::new(text)))
-    }
+/// A header of the command line, or a file of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum HeaderFrom {
+    Line(HeaderName, Value),
+    File(PathBuf),
 }
 
 /// Forms of the report.
@@ -322,8 +311,17 @@ pub(super) fn base_url(text: &str) -> Result<Url, String> {
     }
 }
 
+/// `NAME: VALUE`, or `@FILE` with one in each line.
+pub(super) fn header_from(text: &str) -> Result<HeaderFrom, String> {
+    match text.strip_prefix('@') {
+        Some(file) => Ok(HeaderFrom::File(file.into())),
+        None => header_line(text).map(|(name, value)| HeaderFrom::Line(name, value)),
+    }
+}
+
+/// The message does not hold the value.
 pub(super) fn header_line(text: &str) -> Result<(HeaderName, Value), String> {
-    let (name, value) = text.split_once(':').ok_or("write NAME: VALUE")?;
+    let (name, value) = text.split_once(':').ok_or("write NAME: VALUE, or @FILE")?;
     let name = name
         .trim()
         .parse()
@@ -331,4 +329,12 @@ pub(super) fn header_line(text: &str) -> Result<(HeaderName, Value), String> {
     let value = HeaderValue::from_bytes(value.trim().as_bytes())
         .map_err(|_| "the value has a line break or another control character")?;
     Ok((name, Value(value)))
+}
+
+/// A proxy, or none.
+pub(super) fn proxy_or_none(text: &str) -> Result<Bound<Proxy>, String> {
+    match text {
+        "none" => Ok(Bound::Unlimited),
+        url => url.parse().map(Bound::At),
+    }
 }

@@ -1,26 +1,28 @@
 //! The options of `shaper run`. Floor 6: front.
 
 use std::env;
+use std::fs;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::{BoolishValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
-use http::{HeaderName, HeaderValue, Method, header};
+use http::{HeaderValue, Method, header};
 use url::Url;
 
 use super::super::values::{
-    Bound, Burst, ProgressKind, Unread, Value, attempts, base_url, burst, bytes_or_none, count,
-    count_or_none, header_line, listen, one_of, or_else, order, provider, rate_or_none, seed,
-    span_or_none, wait_or_none, window,
+    Bound, Burst, HeaderFrom, ProgressKind, attempts, base_url, burst, bytes_or_none, count,
+    count_or_none, header_from, header_line, listen, one_of, or_else, order, provider,
+    proxy_or_none, rate_or_none, seed, span_or_none, wait_or_none, window,
 };
 use super::{FailIfArgs, ShowArgs, StopIfArgs};
-use crate::client::{ClientSpec, Detour, Http, Route, TlsSpec, Transport};
+use crate::client::{ClientSpec, Detour, Http, Proxy, Route, TlsSpec, Transport};
 use crate::engine::{Arrivals, Order, Oversize, Refund};
 use crate::error::Problem;
 use crate::estimate::Estimator;
 use crate::headers::Headers;
+use crate::letters::calm_path;
 use crate::limit::{KeyBy, Spec};
 use crate::model::ModelSpec;
 use crate::quota::Provider;
@@ -278,8 +280,8 @@ pub(in crate::command) struct TransportArgs {
     http1: bool,
     /// The proxy for all but what `NO_PROXY` names: http://, https:// or socks5://, with user and password if it wants
     /// them; none goes past those of the environment
-    #[arg(long, value_name = "URL|none")]
-    proxy: Option<Unread>,
+    #[arg(long, value_name = "URL|none", value_parser = proxy_or_none)]
+    proxy: Option<Bound<Proxy>>,
     /// Send what is for one place to another, as HOST1:PORT1:HOST2:PORT2; an empty part is any, or stays; repeatable
     #[arg(long, value_name = "PLACES", conflicts_with_all = ["proxy", "unix_socket"])]
     connect_to: Vec<Detour>,
@@ -338,15 +340,12 @@ impl TransportArgs {
             return Ok(Route::ConnectTo(self.connect_to.clone().into()));
         }
         let variable = |name: &str| env::var(name).ok();
-        match self.proxy.as_ref().map(Unread::reveal) {
+        match &self.proxy {
             // What is asked for goes past them.
             None if self.transport == Transport::Direct => Ok(Route::NoProxy),
             None => Route::of_environment(variable),
-            Some("none") => Ok(Route::NoProxy),
-            Some(url) => match url.parse() {
-                Ok(proxy) => Ok(Route::by(&proxy, variable)),
-                Err(form) => Err(Problem::usage("--proxy: no proxy can be read there", form)),
-            },
+            Some(Bound::Unlimited) => Ok(Route::NoProxy),
+            Some(Bound::At(proxy)) => Ok(Route::by(proxy, variable)),
         }
     }
 
@@ -414,9 +413,9 @@ impl TlsArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "HTTP")]
 pub(in crate::command) struct JobArgs {
-    /// A header for every job; a job's own wins
-    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header_line)]
-    pub(in crate::command) header: Vec<(HeaderName, Value)>,
+    /// A header for every job, or @FILE with one in each line; a job's own wins
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header_from)]
+    pub(in crate::command) header: Vec<HeaderFrom>,
     /// Send `authorization: Bearer` with the value of this environment variable
     #[arg(long, value_name = "NAME")]
     pub(in crate::command) bearer_env: Option<String>,
@@ -529,12 +528,33 @@ pub(in crate::command) struct OutputArgs {
     pub(in crate::command) quiet: bool,
 }
 
+/// The headers of a file, one in each line. Messages name the line and not what stands in it.
+fn add_lines(headers: &mut Headers, file: &Path) -> Result<(), Problem> {
+    let problem = |place: String, why: &str| {
+        Problem::usage(why, "write one header in each line, NAME: VALUE").at(place)
+    };
+    let text = fs::read_to_string(file)
+        .map_err(|why| problem(format!("-H @{}", calm_path(file)), &why.to_string()))?;
+    for (nth, line) in text.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let (name, value) = header_line(line)
+            .map_err(|why| problem(format!("{}:{}", calm_path(file), nth + 1), &why))?;
+        headers.add(&name, &value.0);
+    }
+    Ok(())
+}
+
 impl JobArgs {
     /// The headers of every job, with the bearer token of the environment.
     pub(in crate::command) fn headers(&self) -> Result<Headers, Problem> {
         let mut headers = Headers::default();
-        for (name, value) in &self.header {
-            headers.add(name, &value.0);
+        for from in &self.header {
+            match from {
+                HeaderFrom::Line(name, value) => headers.add(name, &value.0),
+                HeaderFrom::File(file) => add_lines(&mut headers, file)?,
+            }
         }
         if let Some(name) = &self.bearer_env {
             let problem = |what: &str| {
