@@ -30,7 +30,7 @@ impl Engine {
         let sends = left.sends(&pace);
         let from = self.goes_on();
         let limits = self.gate.earliest(from, sends, &pace);
-        let rested = self.rests.iter().map(|rest| rest.0.0).max();
+        let rested = self.rests.last();
         let limits = limits.into_iter().chain([from]).chain(rested);
         let rates = limits.map(|at| at.since(self.now));
         let kept_apart = self.gate.keeps_apart();
@@ -44,7 +44,7 @@ impl Engine {
 
     /// When the next try may go: where all who wait rest, after that.
     fn goes_on(&self) -> Tick {
-        let rests = self.rests.peek().map(|rest| rest.0.0);
+        let rests = self.rests.next();
         let opens = self.lanes.first_rest();
         match rests.into_iter().chain(opens).min() {
             Some(at) if self.lanes.waiting_open() == 0 && self.asked == 0 => at.max(self.now),

@@ -24,6 +24,7 @@ mod obstacle;
 mod order;
 mod paid;
 mod patience;
+mod rests;
 mod rule;
 mod rules;
 mod schedule;
@@ -51,6 +52,7 @@ use lookahead::Load;
 pub use lookahead::LookAhead;
 use order::InOrder;
 use paid::Paid;
+use rests::Rests;
 pub use rules::{Arrivals, Keeps, Order, Oversize, Proves, Refund, Rules};
 use schedule::Schedule;
 pub use seam::Seam;
@@ -76,8 +78,7 @@ pub struct Engine {
     schedule: Schedule,
     lanes: Lanes,
     roll: Roll,
-    /// Jobs at rest, by the end of it.
-    rests: BinaryHeap<Reverse<(Tick, u64, Ticket)>>,
+    rests: Rests,
     /// When waiting jobs have waited too long; an entry may be out of date.
     deadlines: BinaryHeap<Reverse<(Tick, Ticket)>>,
     /// Lanes whose heads may have to wait for its rest longer than they can.
@@ -120,7 +121,7 @@ impl Engine {
             schedule: Schedule::new(&rules),
             lanes: Lanes::default(),
             roll: Roll::default(),
-            rests: BinaryHeap::new(),
+            rests: Rests::default(),
             deadlines: BinaryHeap::new(),
             rushed: Vec::new(),
             travel: gate.measures().then(Travel::default),
@@ -205,7 +206,7 @@ impl Engine {
         self.read_on(actions);
         let prepare = self.prepare(scan.next, actions);
         let pause = self.lanes.next_wake();
-        let rest = self.rests.peek().map(|Reverse((until, ..))| *until);
+        let rest = self.rests.next();
         let (head, hold) = self.hold_on(&scan, pause, rest);
         self.metrics.turn(
             self.now,
@@ -441,11 +442,7 @@ impl Engine {
 
     /// Rests that are over: jobs go back to their old place, lanes open.
     fn wake(&mut self) {
-        while let Some(&Reverse((until, _, ticket))) = self.rests.peek() {
-            if until > self.now {
-                break;
-            }
-            self.rests.pop();
+        while let Some((ticket, until)) = self.rests.wake(self.now) {
             self.roll.get(ticket).phase = Phase::Waiting;
             let work = self.roll.work(ticket);
             (work.could_go, work.waits_since, work.blocker) = (until, Some(until), None);
@@ -621,7 +618,7 @@ impl Engine {
                 work.waits.push(Owner::Pause, pause);
                 work.waits.push(Owner::Backoff, rest.saturating_sub(pause));
                 let until = at.after(rest);
-                self.rests.push(Reverse((until, seq, ticket)));
+                self.rests.push(until, seq, ticket);
                 self.stops.retried();
                 if let (Ok(_), None) = (&end, asked)
                     && self.lanes.refusals(lane) >= IN_A_ROW
@@ -739,7 +736,9 @@ impl Engine {
             (Phase::Waiting, Some(lane)) => {
                 self.leaves_lane(ticket, lane);
             }
-            (Phase::Resting, _) => self.rests.retain(|&Reverse((_, _, own))| own != ticket),
+            (Phase::Resting, _) => {
+                self.rests.take(|own| own == ticket);
+            }
             (Phase::Waiting | Phase::Flying | Phase::Done(_), _) => return,
         }
         self.vanish(ticket, actions);

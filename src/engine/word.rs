@@ -1,6 +1,5 @@
 //! What a server says about its own limits: it rests the key, closes it, or ends the run. Floor 3: rules.
 
-use std::cmp::Reverse;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -77,11 +76,11 @@ impl Engine {
             self.leaves_lane(ticket, lane);
             self.vanish(ticket, actions);
         }
-        let rests = std::mem::take(&mut self.rests).into_iter();
-        let (own, others): (Vec<_>, Vec<_>) =
-            rests.partition(|Reverse((_, _, ticket))| self.roll.peek(*ticket).lane == Some(lane));
-        self.rests = others.into();
-        for Reverse((_, _, ticket)) in own {
+        let roll = &self.roll;
+        let resting = self
+            .rests
+            .take(|ticket| roll.peek(ticket).lane == Some(lane));
+        for ticket in resting {
             self.vanish(ticket, actions);
         }
         if self.lanes.are_closed() {
