@@ -80,7 +80,8 @@ impl Engine {
         } else {
             return None;
         };
-        Some(HoldOn::Until(owner, last.done.after(work.last_rest)))
+        let until = last.done.after(work.last_rest);
+        (until > self.now).then_some(HoldOn::Until(owner, until))
     }
 
     /// The same where no limit holds any job.

@@ -52,7 +52,7 @@ use lookahead::Load;
 pub use lookahead::LookAhead;
 use order::InOrder;
 use paid::Paid;
-use rests::Rests;
+use rests::{Rest, Rested, Rests};
 pub use rules::{Arrivals, Keeps, Order, Oversize, Proves, Refund, Rules};
 use schedule::Schedule;
 pub use seam::Seam;
@@ -121,7 +121,7 @@ impl Engine {
             schedule: Schedule::new(&rules),
             lanes: Lanes::default(),
             roll: Roll::default(),
-            rests: Rests::default(),
+            rests: Rests::new(rules.budget.clone()),
             deadlines: BinaryHeap::new(),
             rushed: Vec::new(),
             travel: gate.measures().then(Travel::default),
@@ -189,7 +189,7 @@ impl Engine {
         self.wake();
         self.measure_guard();
         let mut scan = self.admit(actions);
-        while self.expire(actions) {
+        while self.expire(actions) || self.wake_jobs() {
             self.heed_rules(actions);
             scan = self.admit(actions);
         }
@@ -440,15 +440,27 @@ impl Engine {
 
     // Wait.
 
-    /// Rests that are over: jobs go back to their old place, lanes open.
-    fn wake(&mut self) {
-        while let Some((ticket, until)) = self.rests.wake(self.now) {
+    /// Jobs whose rest is over go back to their old place. Returns whether there was one.
+    fn wake_jobs(&mut self) -> bool {
+        let mut any = false;
+        while let Some(Rested { ticket, at, held }) = self.rests.wake(self.now) {
             self.roll.get(ticket).phase = Phase::Waiting;
             let work = self.roll.work(ticket);
-            (work.could_go, work.waits_since, work.blocker) = (until, Some(until), None);
+            (work.could_go, work.waits_since, work.blocker) = (at, Some(at), None);
+            if !held.is_zero() {
+                work.waits.push(Owner::Backoff, held);
+                self.metrics.held_retry(held);
+            }
             self.watch(ticket);
             self.joins(ticket, Joins::Back);
+            any = true;
         }
+        any
+    }
+
+    /// Rests that are over: jobs go back, lanes open.
+    fn wake(&mut self) {
+        self.wake_jobs();
         while let Some(woken) = self.lanes.wake(self.now) {
             if let Some(ticket) = woken.head {
                 self.roll.work(ticket).blocker = Some(woken.why.owner());
@@ -473,6 +485,7 @@ impl Engine {
         let work = self.roll.work(ticket);
         work.blocker.get_or_insert(blocker);
         let due = if work.tries.is_empty() {
+            self.rests.pay_in();
             work.due.unwrap_or(now)
         } else {
             self.metrics.retried();
@@ -601,33 +614,13 @@ impl Engine {
         };
         let verdict = self.rules.retry.after(&work.job, made, &end, work.said);
         match verdict {
-            Verdict::Again(_) if draining => {
-                self.gate.released(&mut held.holds, now);
-                self.lanes.given_back(&held.holds.states);
-                self.vanish(ticket, actions);
-            }
             Verdict::Again(rest) => {
                 self.gate.released(&mut held.holds, now);
                 self.lanes.given_back(&held.holds.states);
-                held.phase = Phase::Resting;
-                if let Some(in_order) = &mut self.in_order {
-                    in_order.waits(seq, ticket, work.job.slots);
-                }
-                work.last_rest = rest;
-                let pause = asked.unwrap_or_default().min(rest);
-                work.waits.push(Owner::Pause, pause);
-                work.waits.push(Owner::Backoff, rest.saturating_sub(pause));
-                let until = at.after(rest);
-                self.rests.push(until, seq, ticket);
-                self.stops.retried();
-                if let (Ok(_), None) = (&end, asked)
-                    && self.lanes.refusals(lane) >= IN_A_ROW
-                {
-                    self.rest(lane, until);
-                }
-                if end.is_err_and(|failure| failure.kind == FailureKind::Connect) {
-                    self.lanes.unreachable(lane, until);
-                    self.rush(lane);
+                if draining {
+                    self.vanish(ticket, actions);
+                } else {
+                    self.goes_to_rest(ticket, at, rest, &end);
                 }
             }
             Verdict::Done(last) => {
@@ -640,6 +633,45 @@ impl Engine {
                 let error = self.error(last, self.roll.peek(ticket).work());
                 self.finish(ticket, last.status(), error, end.ok(), actions);
             }
+        }
+    }
+
+    /// A job whose try ended so at `at` rests before the next one.
+    fn goes_to_rest(
+        &mut self,
+        ticket: Ticket,
+        at: Tick,
+        rest: Duration,
+        end: &Result<Reply, Failure>,
+    ) {
+        let held = self.roll.get(ticket);
+        held.phase = Phase::Resting;
+        let (seq, lane) = (held.seq, held.lane.expect(IN_A_LANE));
+        let work = held.work.as_mut().expect(HAS_WORK);
+        if let Some(in_order) = &mut self.in_order {
+            in_order.waits(seq, ticket, work.job.slots);
+        }
+        work.last_rest = rest;
+        let asked = work.said.wait;
+        let pause = asked.unwrap_or_default().min(rest);
+        work.waits.push(Owner::Pause, pause);
+        work.waits.push(Owner::Backoff, rest.saturating_sub(pause));
+        let until = at.after(rest);
+        self.rests.push(Rest {
+            until,
+            seq,
+            ticket,
+            hold: work.hold(until, &self.rules.retry),
+        });
+        self.stops.retried();
+        if let (Ok(_), None) = (end, asked)
+            && self.lanes.refusals(lane) >= IN_A_ROW
+        {
+            self.rest(lane, until);
+        }
+        if matches!(end, Err(failure) if failure.kind == FailureKind::Connect) {
+            self.lanes.unreachable(lane, until);
+            self.rush(lane);
         }
     }
 

@@ -1,6 +1,7 @@
 //! How long a job may wait before it is sent. Floor 3: rules.
 
 use std::cmp::Reverse;
+use std::time::Duration;
 
 use super::heads::LaneId;
 use super::held::{Phase, Work};
@@ -12,6 +13,7 @@ use super::{Action, Engine, IN_A_LANE};
 use crate::job::Job;
 use crate::metrics::Owner;
 use crate::outcome::{FailureKind, Status};
+use crate::retry::Policy;
 use crate::units::{Tick, show_apart, show_span};
 
 /// Out-of-date deadlines beyond this many, and beyond twice what is held, are thrown away.
@@ -30,10 +32,9 @@ impl Engine {
         waited.into_iter().chain(self.out_of_time(work)).min()
     }
 
-    /// When all the time of a job is over, counted from its first send.
+    /// When all the time of a job is over.
     pub(super) fn out_of_time(&self, work: &Work) -> Option<Tick> {
-        let most = self.rules.retry.max_elapsed?;
-        Some(work.first_sent?.after(most))
+        work.out_of_time(&self.rules.retry)
     }
 
     /// Whether anything bounds how long jobs wait.
@@ -187,6 +188,25 @@ impl Engine {
         format!(
             "{verb} {wait} for {name}, the longest is {most} (--queue-timeout)\n  mend: raise it, or the limit"
         )
+    }
+}
+
+impl Work {
+    /// When all its time is over, counted from its first send.
+    fn out_of_time(&self, retry: &Policy) -> Option<Tick> {
+        Some(self.first_sent?.after(retry.max_elapsed?))
+    }
+
+    /// How much longer than its rest, which ends at `until`, the budget for retries may hold it: not at all, if its
+    /// server has told when to come back, or wants less. Its time does not run out for that: as long as it was held is
+    /// left for its try.
+    pub(super) fn hold(&self, until: Tick, retry: &Policy) -> Duration {
+        if self.said.refused || self.said.wait.is_some() {
+            return Duration::ZERO;
+        }
+        let left = self.out_of_time(retry).map(|end| end.since(until) / 2);
+        let most = retry.backoff.max.min(left.unwrap_or(Duration::MAX));
+        until.after(most).since(until)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::limit::{Kind, NeverFits, Setting, Spec};
 use crate::metrics::{AtOnce, Owner, Setup};
 use crate::proof::Proof;
 use crate::quota::Provider;
-use crate::retry::Policy;
+use crate::retry::{Budget, Policy};
 use crate::units::Cost;
 
 /// The rules of a run.
@@ -35,6 +35,8 @@ pub struct Rules {
     pub arrivals: Arrivals,
     /// When a try is repeated.
     pub retry: Policy,
+    /// How many tries are repeated that no server has asked for.
+    pub budget: Budget,
     /// Whose answers they are, where the host and the answers do not tell.
     pub provider: Option<&'static Provider>,
     /// Whether the limits of the servers are learnt from their answers, and kept beside the own ones.
@@ -193,6 +195,7 @@ impl Default for Rules {
             queue_timeout: None,
             arrivals: Arrivals::default(),
             retry: Policy::default(),
+            budget: Budget::default(),
             provider: None,
             adaptive: false,
             re_entry: None,

@@ -15,7 +15,7 @@ use crate::job::{JobHash, Origin, Place, Target, Units, UnitsFrom};
 use crate::kept::Kept;
 use crate::limit::{KeyBy, Spec, keys_of};
 use crate::outcome::{Reached, Usage};
-use crate::retry::{Backoff, Jitter, Policy};
+use crate::retry::{Backoff, Budget, Jitter, Policy};
 use crate::units::Cost;
 
 /// The same seed gives the same world.
@@ -129,6 +129,7 @@ fn rules(dice: &mut Dice) -> Rules {
             jitter: dice.pick(&[Jitter::None, Jitter::Full, Jitter::Decorrelated]),
             ..Policy::default()
         },
+        budget: Budget::of(dice.pick(&[0, 10, 30, 1000])),
         slack: Duration::from_millis(dice.below(3)),
         lead: dice
             .once_in(2)

@@ -11,6 +11,7 @@ use super::{Action, Engine, IN_A_LANE, Stopped};
 use crate::letters::calm;
 use crate::outcome::Reply;
 use crate::quota::{self, Word};
+use crate::retry::Said;
 use crate::units::{Tick, show_span};
 
 impl Engine {
@@ -24,9 +25,11 @@ impl Engine {
         let repeats = retry.repeats(status, again);
         let asked = word.wait.filter(|_| repeats);
         let work = self.roll.work(ticket);
-        work.said.refused = refuses;
-        work.said.again = again;
-        work.said.wait = asked;
+        work.said = Said {
+            wait: asked,
+            again,
+            refused: refuses,
+        };
         work.current().retry_after = asked;
         if let Some(wait) = asked {
             self.rest(lane, at.after(wait));
@@ -42,7 +45,9 @@ impl Engine {
         }
         let word = quota::of_body(status, &reply.body);
         let lane = self.roll.peek(ticket).lane.expect(IN_A_LANE);
-        let said = self.roll.work(ticket).said;
+        let said = &mut self.roll.work(ticket).said;
+        said.refused |= word.refuses(status);
+        let said = *said;
         if let Some(spent) = &word.spent {
             let told = format!("a quota is spent: {}", calm(spent));
             self.roll.work(ticket).said.again = Some(false);

@@ -62,6 +62,12 @@ pub struct Figures {
     pub unrepeated: u64,
     /// Answers that did not say what they used, where a limit counts units.
     pub untold: u64,
+    /// Retries that their budget has held; of older versions none.
+    #[serde(default)]
+    pub retries_held: u64,
+    /// For how long, all together.
+    #[serde(default)]
+    pub retries_held_ms: f64,
     /// What jobs waited for, summed; results do not tell it of jobs that were never sent.
     pub waits_ms: BTreeMap<String, f64>,
     /// What tries reserved and used, where a limit counts units.
@@ -217,6 +223,8 @@ impl Figures {
             pauses: unseen.pauses,
             unrepeated: unseen.unrepeated,
             untold: unseen.untold,
+            retries_held: unseen.retries_held,
+            retries_held_ms: ms(unseen.retries_held_for),
             waits_ms: waits
                 .map(|(name, span)| (name.to_string(), ms(span)))
                 .collect(),
@@ -269,6 +277,8 @@ impl Figures {
                 pauses: self.pauses,
                 unrepeated: self.unrepeated,
                 untold: self.untold,
+                retries_held: self.retries_held,
+                retries_held_for: span(self.retries_held_ms),
             },
             retries: self.retries,
             waits: waits

@@ -7,7 +7,7 @@ use super::waited::{self, Waited, waited};
 use super::{KeyLearnt, Owner, Part, Setup, Share, Summary, shares};
 use crate::limit::{Counts, Kind};
 use crate::outcome::FailureKind;
-use crate::units::three_digits;
+use crate::units::{show_span, three_digits};
 
 /// What limited a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,7 +146,7 @@ const SPECIAL: [fn(&Seen) -> Option<Cure>; 4] = [
 ];
 
 /// What is worth a sentence beside the verdict, in the order of printing.
-const FINDINGS: [fn(&Seen) -> Option<String>; 9] = [
+const FINDINGS: [fn(&Seen) -> Option<String>; 10] = [
     |seen| {
         let refused = seen.summary.tally.answers(StatusCode::TOO_MANY_REQUESTS);
         if refused == 0 {
@@ -207,6 +207,17 @@ const FINDINGS: [fn(&Seen) -> Option<String>; 9] = [
         let percent = (retries * 100).checked_div(tries)?;
         (percent >= MANY_RETRIES).then(|| {
             format!("{percent} % of all tries were retries, and each of them met every limit again")
+        })
+    },
+    |seen| {
+        let unseen = seen.summary.unseen?;
+        (unseen.retries_held > 0).then(|| {
+            format!(
+                "the retry budget (10 % of the jobs) held {} back, {} in all, as too many tries failed: \
+                 fewer slots (-c N) or a lower --qps ask less of the server",
+                plural(unseen.retries_held, "retry", "retries"),
+                show_span(unseen.retries_held_for)
+            )
         })
     },
     |seen| {
@@ -687,6 +698,8 @@ mod tests {
             summary.tally.failures.insert(FailureKind::QueueTimeout, 3);
             summary.unseen = Some(Unseen {
                 unrepeated: 1,
+                retries_held: 37,
+                retries_held_for: Duration::from_millis(12_300),
                 ..Unseen::default()
             });
             summary.tally.retries = 12;
@@ -698,6 +711,7 @@ mod tests {
             "3 jobs were not sent",
             "1 failed try was not repeated",
             "12 % of all tries were retries",
+            "the retry budget (10 % of the jobs) held 37 retries back, 12.3 s in all",
             "look-ahead was full of one origin 10 %",
             "this program was late 10 %",
             "writing results held the jobs 10 %",

@@ -298,6 +298,12 @@ impl Metrics {
         self.unseen.pauses += 1;
     }
 
+    /// The budget for retries has held one for so long.
+    pub fn held_retry(&mut self, span: Duration) {
+        self.unseen.retries_held += 1;
+        self.unseen.retries_held_for = self.unseen.retries_held_for.saturating_add(span);
+    }
+
     /// A failed try was final only because repeating it might do its work twice.
     pub fn unrepeated(&mut self) {
         self.unseen.unrepeated += 1;

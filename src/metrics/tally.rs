@@ -56,6 +56,10 @@ pub struct Unseen {
     pub unrepeated: u64,
     /// Answers that did not say what they used, where a limit counts units.
     pub untold: u64,
+    /// Retries that their budget has held.
+    pub retries_held: u64,
+    /// For how long, all together.
+    pub retries_held_for: Duration,
 }
 
 impl Unseen {
@@ -65,6 +69,8 @@ impl Unseen {
         self.pauses += other.pauses;
         self.unrepeated += other.unrepeated;
         self.untold += other.untold;
+        self.retries_held += other.retries_held;
+        self.retries_held_for += other.retries_held_for;
     }
 }
 

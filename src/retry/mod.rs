@@ -1,5 +1,6 @@
 //! Whether a job is tried again. Floor 3: rules.
 
+mod budget;
 mod fault;
 mod rest;
 mod which;
@@ -14,6 +15,7 @@ use crate::job::Job;
 use crate::outcome::{Failure, Reached, Reply, Status};
 use crate::statuses::Statuses;
 
+pub use budget::Budget;
 pub use fault::FaultAt;
 pub use rest::{Backoff, Jitter};
 pub use which::RetryOn;
@@ -64,7 +66,7 @@ pub struct Said {
     pub wait: Option<Duration>,
     /// Whether it helps at all, if that is said.
     pub again: Option<bool>,
-    /// Whether it was refused for its server's limits.
+    /// It refuses for its limits: more than it wants was sent.
     pub refused: bool,
 }
 
