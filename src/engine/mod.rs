@@ -42,6 +42,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
+use admission::Scan;
 pub use ending::{Ending, Wish};
 use gate::Gate;
 use guard::Travel;
@@ -194,6 +195,10 @@ impl Engine {
             scan = self.admit(actions);
         }
         self.heed_rules(actions);
+        if self.is_draining() {
+            // Who was looked at is withdrawn.
+            scan = Scan::default();
+        }
         let idle = self.is_idle();
         if let Some((end, over)) = self.early_end() {
             if idle || over.is_some_and(|at| at <= self.now) {

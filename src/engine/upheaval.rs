@@ -261,7 +261,11 @@ impl World {
             Action::Record(_, outcome) => Some(outcome.seq),
             Action::Read(_) | Action::Prepare(..) | Action::Stop(_) => None,
         });
-        self.withdraw(&before.collect());
+        // What was tried and then waited too long has its result, though an older one holds that back.
+        let done = self.engine.roll.all().map(|(_, held)| held);
+        let done = done.filter(|held| matches!(held.phase, Phase::Done(_)));
+        let before = before.chain(done.map(|held| held.seq)).collect();
+        self.withdraw(&before);
     }
 
     /// All that waits is withdrawn, but what has gone before.

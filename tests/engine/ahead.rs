@@ -49,3 +49,33 @@ fn without_a_lead_nothing_is_prepared() {
     assert_eq!(sent.len(), 3);
     assert_eq!(prepared, []);
 }
+
+#[test]
+fn nobody_is_prepared_who_is_withdrawn_in_the_same_turn() {
+    let limits = ["tokens 10/s burst=10", "1/100s per=host"];
+    let rules = Rules {
+        lead: Some(LEAD),
+        queue_timeout: Some(Duration::from_secs(5)),
+        stop_if: vec!["failed>0".parse().unwrap()],
+        ..rules(None, limits.map(|text| text.parse().unwrap()).into())
+    };
+    // The second one may go in a second; the third one costs no tokens, would wait for 100 s, and ends the run.
+    let lines = [("a", Some(10)), ("b", Some(10)), ("a", None)].into_iter();
+    let lines = lines.zip(0..).map(|((key, units), line)| {
+        let keys = [Arc::from(key)].into();
+        (
+            Tick::ZERO,
+            Ok(Job {
+                keys,
+                ..job(line, units, 1)
+            }),
+        )
+    });
+    let (mut prepared, mut api) = (0, ok_after(Duration::from_millis(100)));
+    let mut watch = |seen: Seen<'_>| prepared += u32::from(matches!(seen, Seen::Prepared(..)));
+    let (summary, end) = Simulation::new(rules, lines, &mut api, &mut watch).run();
+    assert!(matches!(end, End::Stopped(_)), "{end:?}");
+    let counts = summary.tally.counts;
+    assert_eq!((counts.ok, counts.failed, counts.cancelled), (1, 1, 1));
+    assert_eq!(prepared, 0);
+}
