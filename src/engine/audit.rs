@@ -32,12 +32,15 @@ impl Engine {
         self.gate.recount(&lanes, asks);
     }
 
-    /// What was just sent was the oldest of its lane.
+    /// What was just sent was the oldest of its lane; but a retry that others have just paid for comes after them.
     pub(super) fn order_is_kept(&self, sent: &[(u64, Ticket)]) {
         let mut last = BTreeMap::new();
         for &(seq, ticket) in sent {
-            let lane = self.roll.peek(ticket).lane.expect("it is sent");
-            assert!(last.insert(lane, seq) < Some(seq), "{seq} overtakes");
+            let held = self.roll.peek(ticket);
+            let (lane, work) = (held.lane.expect("it is sent"), held.work());
+            let just_paid = work.attempts > 1 && work.could_go == self.now;
+            let is_next = last.insert(lane, seq) < Some(seq);
+            assert!(is_next || just_paid, "{seq} overtakes");
             let head = self.lanes.head(lane);
             let head = head.map(|head| self.roll.peek(head).seq);
             assert!(head.is_none_or(|head| head > seq), "{seq} before {head:?}");
