@@ -6,6 +6,8 @@
 mod adaptive;
 #[path = "engine/ahead.rs"]
 mod ahead;
+#[path = "engine/breaker.rs"]
+mod breaker;
 #[path = "engine/budget.rs"]
 mod budget;
 #[path = "engine/left.rs"]

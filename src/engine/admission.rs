@@ -3,7 +3,7 @@
 use super::heads::LaneId;
 use super::held::{Held, Phase};
 use super::keyed::StateId;
-use super::lanes::{Parked, Rest};
+use super::lanes::{Entry, Parked, Rest};
 use super::obstacle::{Elder, Obstacle, Stops, Until};
 use super::talk::Ticket;
 use super::{Action, Engine, HAS_WORK};
@@ -36,35 +36,22 @@ impl Engine {
             self.lanes.next_frugal(after)
         } {
             after = Some((seq, lane));
-            if let Some(until) = self.lanes.unreachable_until(lane, self.now) {
-                self.lanes.pause(lane, until, Rest::Unreachable);
-                self.rush(lane);
+            if self.rests_with_origin(lane) {
                 continue;
             }
             let ticket = self.lanes.head(lane).expect("an open lane has a head");
-            let held = self.roll.peek(ticket);
-            let (work, states) = (held.work(), &held.holds.states);
-            if self.is_closed_to(&work.job, seq, &closed) {
+            if self.is_closed_to(&self.roll.peek(ticket).work().job, seq, &closed) {
                 continue;
             }
-            let from = work
-                .could_go
-                .max(self.lanes.open_since(lane))
-                .max(self.now.before(self.rules.slack));
-            let opening = self.gate.opening(&work.job, states, from, self.now);
-            let (opening, elder) = match opening.and_then(|at| self.in_turn(seq, &work.job, at)) {
-                Ok(at) => (self.harmless(seq, &work.job, states, at, &closed), None),
-                Err(obstacle) => (
-                    Err(self.in_fact(&work.job, obstacle)),
-                    elder(held, obstacle),
-                ),
-            };
-            let obstacle = match opening {
+            if self.sends_one_to_ask(lane, &closed, actions) {
+                continue;
+            }
+            let (obstacle, elder) = match self.opening(seq, ticket, lane, &closed) {
                 Ok(at) => {
                     self.go(ticket, lane, at, actions);
                     continue;
                 }
-                Err(obstacle) => obstacle,
+                Err(held_by) => held_by,
             };
             self.roll.work(ticket).blocker = Some(obstacle.owner);
             self.blocker = obstacle.owner;
@@ -96,6 +83,63 @@ impl Engine {
         scan
     }
 
+    /// When a job of this lane may go, given those older heads that hold a limit: now, or what keeps it, and the job
+    /// itself for those who come after it.
+    fn opening(
+        &self,
+        seq: u64,
+        ticket: Ticket,
+        lane: LaneId,
+        closed: &[Closed],
+    ) -> Result<Tick, (Obstacle, Option<Elder>)> {
+        let held = self.roll.peek(ticket);
+        let (work, states) = (held.work(), &held.holds.states);
+        let from = work
+            .could_go
+            .max(self.lanes.open_since(lane))
+            .max(self.now.before(self.rules.slack));
+        let opening = self.gate.opening(&work.job, states, from, self.now);
+        match opening.and_then(|at| self.in_turn(seq, &work.job, at)) {
+            Ok(at) => self
+                .harmless(seq, &work.job, states, at, closed)
+                .map_err(|obstacle| (obstacle, None)),
+            Err(obstacle) => Err((self.in_fact(&work.job, obstacle), elder(held, obstacle))),
+        }
+    }
+
+    /// Sends the youngest job of a lane whose origin may be back, if that job may go now.
+    fn sends_one_to_ask(
+        &mut self,
+        lane: LaneId,
+        closed: &[Closed],
+        actions: &mut Vec<Action>,
+    ) -> bool {
+        let Some(Entry { seq, ticket, .. }) = self.lanes.asks(lane) else {
+            return false;
+        };
+        let job = &self.roll.peek(ticket).work().job;
+        if self.is_closed_to(job, seq, closed) {
+            return false;
+        }
+        let Ok(at) = self.opening(seq, ticket, lane, closed) else {
+            return false;
+        };
+        self.heads(Some(ticket));
+        self.go(ticket, lane, at, actions);
+        self.rests_with_origin(lane);
+        true
+    }
+
+    /// A lane rests as long as its origin does, from when its turn has come.
+    fn rests_with_origin(&mut self, lane: LaneId) -> bool {
+        let rest = self.lanes.origin_rests(lane, self.now);
+        if let Some((until, why)) = rest {
+            self.lanes.pause(lane, until, why);
+            self.rush(lane);
+        }
+        rest.is_some()
+    }
+
     /// Slots and limits are taken, and the job is sent.
     fn go(&mut self, ticket: Ticket, lane: LaneId, at: Tick, actions: &mut Vec<Action>) {
         let held = self.roll.get(ticket);
@@ -105,6 +149,8 @@ impl Engine {
             in_order.goes(held.seq, work.job.slots);
         }
         held.phase = Phase::Flying;
+        let until = self.now.after(self.rules.timeout);
+        self.lanes.goes(lane, ticket, until);
         self.leaves_lane(ticket, lane);
         if self.lanes.goes_one_by_one(lane)
             && let Some(gap) = self.rules.re_entry

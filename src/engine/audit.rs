@@ -32,12 +32,16 @@ impl Engine {
         self.gate.recount(&lanes, asks);
     }
 
-    /// What was just sent was the oldest of its lane; but a retry that others have just paid for comes after them.
+    /// What was just sent was the oldest of its lane, unless it asks for all; but a retry that others have just paid for
+    /// comes after them.
     pub(super) fn order_is_kept(&self, sent: &[(u64, Ticket)]) {
         let mut last = BTreeMap::new();
         for &(seq, ticket) in sent {
             let held = self.roll.peek(ticket);
             let (lane, work) = (held.lane.expect("it is sent"), held.work());
+            if self.lanes.is_probe(lane, ticket) {
+                continue;
+            }
             let just_paid = work.attempts > 1 && work.could_go == self.now;
             let is_next = last.insert(lane, seq) < Some(seq);
             assert!(is_next || just_paid, "{seq} overtakes");

@@ -120,6 +120,7 @@ impl Rest {
         match self {
             Self::Asked | Self::ReEntry => Owner::Pause,
             Self::Unreachable => Owner::Connect,
+            Self::Broken | Self::Probed => Owner::Backoff,
         }
     }
 }

@@ -6,7 +6,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::breaker::{Breakers, Sign};
 use super::heads::{Heads, LaneId};
 use super::keyed::StateId;
 use super::talk::Ticket;
@@ -24,6 +26,20 @@ pub(super) enum Rest {
     ReEntry,
     /// A connect to its origin failed.
     Unreachable,
+    /// Its origin fails again and again.
+    Broken,
+    /// A job asks whether its origin is back: until it knows, and not longer.
+    Probed,
+}
+
+impl Rest {
+    /// It ends when its origin answers, and its origin tells it again when the turn of the lane comes.
+    fn is_of_breaker(self) -> bool {
+        match self {
+            Self::Broken | Self::Probed => true,
+            Self::Asked | Self::ReEntry | Self::Unreachable => false,
+        }
+    }
 }
 
 /// Where a job joins its lane.
@@ -81,10 +97,20 @@ struct Lane {
     one_by_one: usize,
     /// Nothing is sent any more.
     closed: bool,
+    /// That its origin worked is known here, too.
+    worked: bool,
     /// When its last pause ended: nothing here could go before.
     open_since: Tick,
     /// Jobs of it that the engine holds, waiting or not.
     members: usize,
+}
+
+/// The lanes of an origin.
+#[derive(Debug, Default)]
+struct Siblings {
+    by_keys: HashMap<Keys, LaneId>,
+    /// A try on one of them was a success.
+    worked: bool,
 }
 
 impl Lane {
@@ -119,7 +145,7 @@ const ONE_BY_ONE: usize = 200;
 pub(super) struct Lanes {
     all: Vec<Option<Lane>>,
     free: Vec<LaneId>,
-    by_name: HashMap<Origin, HashMap<Keys, LaneId>>,
+    by_name: HashMap<Origin, Siblings>,
     /// The lane that was entered last, while it is there: most jobs have that of the one before.
     last: Option<LaneId>,
     /// Lanes that nothing of their own holds back.
@@ -136,6 +162,7 @@ pub(super) struct Lanes {
     resting: BinaryHeap<Reverse<(Tick, LaneId)>>,
     /// Origins that cannot be reached until then.
     unreachable: HashMap<Origin, Tick>,
+    breakers: Breakers,
     waiting: usize,
     waiting_open: usize,
     /// How many lanes there have ever been.
@@ -171,7 +198,7 @@ impl Lanes {
             return id;
         }
         let known = self.by_name.get(&job.origin);
-        if let Some(&id) = known.and_then(|lanes| lanes.get(&job.keys[..])) {
+        if let Some(&id) = known.and_then(|known| known.by_keys.get(&job.keys[..])) {
             self.lane_mut(id).members += 1;
             self.last = Some(id);
             return id;
@@ -188,6 +215,7 @@ impl Lanes {
             refusals: 0,
             one_by_one: 0,
             closed: false,
+            worked: known.is_some_and(|known| known.worked),
             open_since: Tick::ZERO,
             members: 1,
         };
@@ -200,7 +228,7 @@ impl Lanes {
             LaneId(u32::try_from(self.all.len() - 1).expect("fewer lanes than jobs held"))
         };
         let own = self.by_name.entry(job.origin.clone()).or_default();
-        own.insert(job.keys.clone(), id);
+        own.by_keys.insert(job.keys.clone(), id);
         self.last = Some(id);
         id
     }
@@ -218,10 +246,11 @@ impl Lanes {
             return None;
         }
         let lane = self.all[id.0 as usize].take()?;
-        if let Some(lanes) = self.by_name.get_mut(&lane.origin) {
-            lanes.remove(&lane.keys[..]);
-            if lanes.is_empty() {
+        if let Some(siblings) = self.by_name.get_mut(&lane.origin) {
+            siblings.by_keys.remove(&lane.keys[..]);
+            if siblings.by_keys.is_empty() {
                 self.by_name.remove(&lane.origin);
+                self.breakers.close(&lane.origin, None);
             }
         }
         self.free.push(id);
@@ -428,11 +457,8 @@ impl Lanes {
 
     /// Nothing of this lane is sent until `until`; a longer rest stays.
     pub(super) fn pause(&mut self, id: LaneId, until: Tick, why: Rest) {
-        if self
-            .lane(id)
-            .paused
-            .is_some_and(|(longer, _)| longer >= until)
-        {
+        let longer = |(end, why): (Tick, Rest)| end >= until && !why.is_of_breaker();
+        if self.lane(id).paused.is_some_and(longer) {
             return;
         }
         let head = self.lane(id).head();
@@ -506,13 +532,96 @@ impl Lanes {
         self.pause(id, until, Rest::Unreachable);
     }
 
-    /// Until when the origin of this lane cannot be reached, if that is still to come.
-    pub(super) fn unreachable_until(&self, id: LaneId, now: Tick) -> Option<Tick> {
-        if self.unreachable.is_empty() {
+    /// Until when nothing is sent to the origin of this lane, if that is still to come, and why.
+    pub(super) fn origin_rests(&self, id: LaneId, now: Tick) -> Option<(Tick, Rest)> {
+        if self.unreachable.is_empty() && self.breakers.are_calm() {
             return None;
         }
-        let until = self.unreachable.get(&self.lane(id).origin).copied();
-        until.filter(|until| *until > now)
+        let origin = &self.lane(id).origin;
+        let unreachable = self.unreachable.get(origin);
+        let unreachable = unreachable.map(|until| (*until, Rest::Unreachable));
+        let rests = [unreachable, self.breakers.until(origin)].into_iter();
+        let rests = rests.flatten().filter(|(until, _)| *until > now);
+        rests.max_by_key(|(until, _)| *until)
+    }
+
+    /// A try on this lane has ended at `at`, and tells that of its origin. `rest` is how long that rests, if it fails
+    /// again and again, by the number of the rest and the one before it.
+    pub(super) fn ends(
+        &mut self,
+        id: LaneId,
+        (ticket, at): (Ticket, Tick),
+        sign: Sign,
+        rest: impl FnOnce(u32, Duration) -> Duration,
+    ) {
+        let lane = self.lane(id);
+        let is_news = match sign {
+            Sign::Works => !lane.worked,
+            Sign::Fails => true,
+            Sign::Answers | Sign::Nothing => false,
+        };
+        if !is_news && self.breakers.are_calm() {
+            return;
+        }
+        let origin = lane.origin.clone();
+        let Some(siblings) = self.by_name.get_mut(&origin) else {
+            return;
+        };
+        let changes = match sign {
+            Sign::Works => {
+                siblings.worked = true;
+                self.lane_mut(id).worked = true;
+                self.breakers.close(&origin, Some(at))
+            }
+            Sign::Answers => self.breakers.close(&origin, Some(at)),
+            Sign::Fails | Sign::Nothing if siblings.worked => {
+                self.breakers.fails(&origin, (ticket, at), sign, rest)
+            }
+            Sign::Fails | Sign::Nothing => false,
+        };
+        if changes {
+            self.look_again(&origin, at);
+        }
+    }
+
+    /// A breaker knows more: the lanes of its origin that it rests are looked at again.
+    fn look_again(&mut self, origin: &Origin, at: Tick) {
+        let siblings = self.by_name.get(origin).into_iter();
+        let siblings: Vec<LaneId> = siblings
+            .flat_map(|siblings| siblings.by_keys.values().copied())
+            .collect();
+        for id in siblings {
+            if let Some((until, why)) = &mut self.lane_mut(id).paused
+                && why.is_of_breaker()
+            {
+                *until = at;
+                self.resting.push(Reverse((at, id)));
+            }
+        }
+    }
+
+    /// The youngest job of this lane, if it is to ask whether the origin is back. The oldest ones may all have the same
+    /// fault.
+    pub(super) fn asks(&self, id: LaneId) -> Option<Entry> {
+        if self.breakers.are_calm() {
+            return None;
+        }
+        let lane = self.lane(id);
+        self.breakers.until(&lane.origin)?;
+        lane.fresh.back().copied()
+    }
+
+    /// A job of this lane goes, which is over by then.
+    pub(super) fn goes(&mut self, id: LaneId, ticket: Ticket, until: Tick) {
+        if !self.breakers.are_calm() {
+            let origin = self.lane(id).origin.clone();
+            self.breakers.goes(&origin, ticket, until);
+        }
+    }
+
+    /// How often an origin rested as it failed again and again, and for how long in all until `now`.
+    pub(super) fn broken(&self, now: Tick) -> (u64, Duration) {
+        self.breakers.opened(now)
     }
 
     /// Opens the next lane whose rest is over at `now`: its head, if it has one, why it rested, and its
@@ -531,7 +640,7 @@ impl Lanes {
             };
             lane.paused = None;
             lane.open_since = until;
-            if why == Rest::Asked {
+            if why == Rest::Asked || why.is_of_breaker() {
                 lane.one_by_one = lane.members.min(ONE_BY_ONE);
             }
             let (head, len, origin) = (lane.head(), lane.len(), &lane.origin);
@@ -666,6 +775,8 @@ impl Lanes {
         assert_eq!(self.parked.len(), parked().count(), "parked heads");
         let timed = parked().filter(|lane| lane.parked.is_some_and(|own| own.until.is_some()));
         assert_eq!(self.timers.len(), timed.count(), "timers");
+        let mut troubled = self.breakers.origins();
+        assert!(troubled.all(|origin| self.by_name.contains_key(origin)));
         let lined: usize = self.lines.values().map(Heads::len).sum();
         assert_eq!(lined, parked().count(), "who stands in a line");
         (lanes().map(Lane::len).sum(), open.map(Lane::len).sum())
@@ -695,8 +806,19 @@ impl Lanes {
 
     /// Lanes that are kept, and origins that are known by name or cannot be reached.
     pub(super) fn kept(&self) -> (usize, usize) {
-        let named = self.by_name.len() + self.unreachable.len();
+        let troubled = self.breakers.origins().count();
+        let named = self.by_name.len() + self.unreachable.len() + troubled;
         (self.all.iter().flatten().count(), named)
+    }
+
+    /// Whether this job asks if the origin of its lane is back.
+    pub(super) fn is_probe(&self, id: LaneId, ticket: Ticket) -> bool {
+        self.breakers.probe(&self.lane(id).origin) == Some(ticket)
+    }
+
+    /// Origins that rest, or that one job asks whether they are back.
+    pub(super) fn broken_origins(&self) -> Vec<Origin> {
+        self.breakers.open().cloned().collect()
     }
 
     /// The states of every lane.

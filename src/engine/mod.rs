@@ -8,6 +8,7 @@ mod admission;
 mod ahead;
 #[cfg(test)]
 mod audit;
+mod breaker;
 mod charge;
 mod drain;
 mod ending;
@@ -43,6 +44,7 @@ use std::time::Duration;
 use http::StatusCode;
 
 use admission::Scan;
+use breaker::Sign;
 pub use ending::{Ending, Wish};
 use gate::Gate;
 use guard::Travel;
@@ -277,6 +279,8 @@ impl Engine {
 
     /// Ends the counting.
     pub fn close(mut self, now: Tick) -> Summary {
+        let (times, span) = self.lanes.broken(self.now.max(now));
+        self.metrics.broken(times, span);
         for held in self.roll.undone() {
             let work = held.work();
             self.metrics
@@ -617,7 +621,12 @@ impl Engine {
                 .first_sent
                 .map_or(Duration::ZERO, |first| at.since(first)),
         };
-        let verdict = self.rules.retry.after(&work.job, made, &end, work.said);
+        let retry = &self.rules.retry;
+        let verdict = retry.after(&work.job, made, &end, work.said);
+        let sign = Sign::of(&end, work.said, retry);
+        self.lanes.ends(lane, (ticket, at), sign, |round, last| {
+            retry.rest(seq, round, last, None)
+        });
         match verdict {
             Verdict::Again(rest) => {
                 self.gate.released(&mut held.holds, now);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::heads::LaneId;
 use super::held::{Phase, Work};
 use super::keyed::StateId;
+use super::lanes::Rest;
 use super::obstacle::Until;
 use super::rules::Arrivals;
 use super::talk::Ticket;
@@ -92,9 +93,13 @@ impl Engine {
             let Some((ticket, (until, why))) = self.lanes.resting_head(lane) else {
                 continue;
             };
-            if self.waits_too_long(ticket, Until::At(until)) {
-                self.roll.work(ticket).blocker = Some(why.owner());
-                self.give_up(ticket, Until::At(until), actions);
+            let until = match why {
+                Rest::Asked | Rest::ReEntry | Rest::Unreachable | Rest::Broken => Until::At(until),
+                Rest::Probed => Until::Release(None),
+            };
+            self.roll.work(ticket).blocker = Some(why.owner());
+            if self.waits_too_long(ticket, until) {
+                self.give_up(ticket, until, actions);
                 self.rushed.push(lane);
                 any = true;
             }

@@ -63,6 +63,10 @@ struct World {
     signal: Option<(Signal, Tick)>,
     /// A rule has ended it before its time.
     ruled: Option<Tick>,
+    /// All tries fail, and no answer says when to come back.
+    outage: bool,
+    /// How often a job asked whether its origin is back.
+    asked_origins: usize,
     /// A second one, or the end of the grace, is to end the run at once.
     stopped: bool,
     /// Waiting or resting.
@@ -174,6 +178,8 @@ impl World {
             input_open: true,
             signal: None,
             ruled: None,
+            outage: false,
+            asked_origins: 0,
             stopped: false,
             grounded: BTreeSet::new(),
             flying: BTreeMap::new(),
@@ -432,11 +438,14 @@ impl World {
     /// Something becomes of a try.
     fn fly(&mut self, ticket: Ticket) {
         let (at, choice) = (self.now, self.dice.below(8));
-        let wait = self.dice.pick(&["", "0.02", "0.1", "nonsense"]);
+        let mut wait = self.dice.pick(&["", "0.02", "0.1", "nonsense"]);
         let level = self
             .dice
             .pick(&["", "\"a\";r=0;t=1", "\"a\";r=3;t=1", "\"b\";r=1;t=0"]);
-        let status = self.dice.pick(&[200, 200, 200, 404, 429, 503]);
+        let mut status = self.dice.pick(&[200, 200, 200, 404, 429, 503]);
+        if self.outage {
+            (wait, status) = ("", 503);
+        }
         let flight = self.flying.get_mut(&ticket).unwrap();
         let fail = |kind, reached| {
             Err(Failure {
@@ -546,6 +555,8 @@ impl World {
             }
             let flying: Vec<Ticket> = self.flying.keys().copied().collect();
             let recording: Vec<Ticket> = self.recording.keys().copied().collect();
+            self.outage =
+                rare && !self.dice.once_in(100) && (self.outage || self.dice.once_in(200));
             match self.dice.below(if rare { 400 } else { 390 }) {
                 0..130 if self.asked > 0 && self.input_open => self.read(),
                 130..260 if !flying.is_empty() => {
@@ -574,6 +585,7 @@ impl World {
     fn decide(&mut self) -> Option<Tick> {
         let mut actions = Vec::new();
         let (drained, ended) = (self.drains(), self.end.is_some());
+        let broken = self.engine.lanes.broken_origins();
         let next = self.engine.decide(self.now, &mut actions);
         let sends = |action: &Action| matches!(action, Action::Send(..));
         assert!(
@@ -582,6 +594,16 @@ impl World {
         );
         self.heed(&actions);
         self.sent.clear();
+        let sent = |action: &Action| match action {
+            Action::Send(_, job, _) => Some(job.origin.clone()),
+            Action::Read(_) | Action::Prepare(..) | Action::Record(..) | Action::Stop(_) => None,
+        };
+        let sent: Vec<Origin> = actions.iter().filter_map(sent).collect();
+        for origin in broken {
+            let asks = sent.iter().filter(|sent| **sent == origin).count();
+            assert!(asks <= 1, "{asks} jobs ask whether {origin} is back");
+            self.asked_origins += asks;
+        }
         self.carry_out(actions);
         self.hold_back();
         let since = self.signal.map(|(_, at)| at).into_iter().chain(self.ruled);
@@ -664,8 +686,9 @@ impl World {
         }
     }
 
-    /// To the end of the run: time passes, and everything asked for is answered.
-    fn run(mut self) {
+    /// To the end of the run: time passes, and everything asked for is answered. Returns how often a job asked whether
+    /// its origin is back.
+    fn run(mut self) -> usize {
         for turn in 0.. {
             assert!(turn < 20_000, "the run does not end");
             let next = self.decide();
@@ -719,13 +742,20 @@ impl World {
         assert_eq!(counts.read, counts.done() + counts.cancelled);
         assert_eq!(counts.done(), self.recorded.len() as u64, "{end:?}");
         assert_eq!(counts.done_before, self.done_before);
+        self.asked_origins
     }
 }
 
 #[test]
 fn counts_add_up_every_ask_is_answered_and_every_run_ends_whatever_happens() {
+    let mut asked_origins = 0;
     for seed in 0..500 {
         let run = std::panic::catch_unwind(|| World::new(seed).run());
         assert!(run.is_ok(), "seed {seed}, see above");
+        asked_origins += run.unwrap_or(0);
     }
+    assert!(
+        asked_origins > 50,
+        "{asked_origins} times a breaker was open"
+    );
 }

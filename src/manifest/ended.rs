@@ -68,6 +68,12 @@ pub struct Figures {
     /// For how long, all together.
     #[serde(default)]
     pub retries_held_ms: f64,
+    /// How often an origin was paused as it failed again and again; of older versions never.
+    #[serde(default)]
+    pub breaks: u64,
+    /// For how long, all together.
+    #[serde(default)]
+    pub broken_ms: f64,
     /// What jobs waited for, summed; results do not tell it of jobs that were never sent.
     pub waits_ms: BTreeMap<String, f64>,
     /// What tries reserved and used, where a limit counts units.
@@ -225,6 +231,8 @@ impl Figures {
             untold: unseen.untold,
             retries_held: unseen.retries_held,
             retries_held_ms: ms(unseen.retries_held_for),
+            breaks: unseen.breaks,
+            broken_ms: ms(unseen.broken_for),
             waits_ms: waits
                 .map(|(name, span)| (name.to_string(), ms(span)))
                 .collect(),
@@ -279,6 +287,8 @@ impl Figures {
                 untold: self.untold,
                 retries_held: self.retries_held,
                 retries_held_for: span(self.retries_held_ms),
+                breaks: self.breaks,
+                broken_for: span(self.broken_ms),
             },
             retries: self.retries,
             waits: waits

@@ -146,7 +146,7 @@ const SPECIAL: [fn(&Seen) -> Option<Cure>; 4] = [
 ];
 
 /// What is worth a sentence beside the verdict, in the order of printing.
-const FINDINGS: [fn(&Seen) -> Option<String>; 10] = [
+const FINDINGS: [fn(&Seen) -> Option<String>; 11] = [
     |seen| {
         let refused = seen.summary.tally.answers(StatusCode::TOO_MANY_REQUESTS);
         if refused == 0 {
@@ -207,6 +207,17 @@ const FINDINGS: [fn(&Seen) -> Option<String>; 10] = [
         let percent = (retries * 100).checked_div(tries)?;
         (percent >= MANY_RETRIES).then(|| {
             format!("{percent} % of all tries were retries, and each of them met every limit again")
+        })
+    },
+    |seen| {
+        let unseen = seen.summary.unseen?;
+        (unseen.breaks > 0).then(|| {
+            format!(
+                "the breaker paused an origin {}, {} in all, as 20 tries in a row failed: \
+                 one job at a time asked whether it was back",
+                plural(unseen.breaks, "time", "times"),
+                show_span(unseen.broken_for)
+            )
         })
     },
     |seen| {
@@ -370,6 +381,12 @@ impl Seen<'_> {
                 "the server asked for pauses".to_owned(),
                 "--window N/DUR (a rolling window) or --qps N a little below the server's own limit \
                     needs no pause"
+                    .to_owned(),
+            ),
+            Owner::Backoff if self.summary.unseen.is_some_and(|unseen| unseen.breaks > 0) => (
+                "an origin failed again and again: its jobs waited until it was back".to_owned(),
+                "the MAX of --backoff MIN..MAX is the longest that it is left alone; \
+                 --max-attempts 1 takes each failure as the result"
                     .to_owned(),
             ),
             Owner::Backoff => (
@@ -698,6 +715,8 @@ mod tests {
             summary.tally.failures.insert(FailureKind::QueueTimeout, 3);
             summary.unseen = Some(Unseen {
                 unrepeated: 1,
+                breaks: 3,
+                broken_for: Duration::from_secs(62),
                 retries_held: 37,
                 retries_held_for: Duration::from_millis(12_300),
                 ..Unseen::default()
@@ -711,6 +730,7 @@ mod tests {
             "3 jobs were not sent",
             "1 failed try was not repeated",
             "12 % of all tries were retries",
+            "the breaker paused an origin 3 times, 62.0 s in all, as 20 tries in a row failed",
             "the retry budget (10 % of the jobs) held 37 retries back, 12.3 s in all",
             "look-ahead was full of one origin 10 %",
             "this program was late 10 %",

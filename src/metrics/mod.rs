@@ -304,6 +304,11 @@ impl Metrics {
         self.unseen.retries_held_for = self.unseen.retries_held_for.saturating_add(span);
     }
 
+    /// So often an origin rested as it failed again and again, and for so long in all.
+    pub fn broken(&mut self, times: u64, span: Duration) {
+        (self.unseen.breaks, self.unseen.broken_for) = (times, span);
+    }
+
     /// A failed try was final only because repeating it might do its work twice.
     pub fn unrepeated(&mut self) {
         self.unseen.unrepeated += 1;

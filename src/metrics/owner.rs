@@ -24,7 +24,7 @@ pub enum Owner {
     Pause,
     /// An origin rests after a failed connect.
     Connect,
-    /// Every job that is left rests before its next try.
+    /// Every job that is left rests before its next try, or its origin does, as it fails again and again.
     Backoff,
     /// The results are being written.
     Sink,

@@ -60,6 +60,10 @@ pub struct Unseen {
     pub retries_held: u64,
     /// For how long, all together.
     pub retries_held_for: Duration,
+    /// How often an origin was paused as it failed again and again.
+    pub breaks: u64,
+    /// For how long, all together.
+    pub broken_for: Duration,
 }
 
 impl Unseen {
@@ -71,6 +75,8 @@ impl Unseen {
         self.untold += other.untold;
         self.retries_held += other.retries_held;
         self.retries_held_for += other.retries_held_for;
+        self.breaks += other.breaks;
+        self.broken_for += other.broken_for;
     }
 }
 

@@ -69,6 +69,8 @@ fn figures(report: &Report) -> Value {
         "unrepeated": summary.unseen.map(|unseen| unseen.unrepeated),
         "retries_held": summary.unseen.map(|unseen| unseen.retries_held),
         "retries_held_ms": summary.unseen.map(|unseen| millis(unseen.retries_held_for)),
+        "breaks": summary.unseen.map(|unseen| unseen.breaks),
+        "broken_ms": summary.unseen.map(|unseen| millis(unseen.broken_for)),
         "late_held_by": report.late_by().map(Late::name),
         "late_sends": summary.tally.late,
         "failures": counted(&summary.tally.failures),

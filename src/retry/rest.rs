@@ -9,13 +9,7 @@ use crate::units::{nanos, parse_span, show_span};
 
 impl Policy {
     /// The rest before the `nth` retry, from 1.
-    pub(super) fn rest(
-        &self,
-        seq: u64,
-        nth: u32,
-        last: Duration,
-        asked: Option<Duration>,
-    ) -> Duration {
+    pub fn rest(&self, seq: u64, nth: u32, last: Duration, asked: Option<Duration>) -> Duration {
         let (min, max) = (nanos(self.backoff.min), nanos(self.backoff.max));
         let grown = 1u64.checked_shl(nth.saturating_sub(1)).unwrap_or(u64::MAX);
         let backoff = min.saturating_mul(grown).min(max);

@@ -435,6 +435,34 @@ fn a_job_that_never_gets_an_answer_ends_when_its_time_is_over() {
     assert!(started.elapsed() >= Duration::from_millis(600));
 }
 
+#[test]
+fn an_origin_that_is_out_of_order_is_asked_by_one_job_at_a_time_and_all_end_well() {
+    // Ten are answered, and 20 in a row fail: three more if an answer is late, and three that were in flight by then.
+    let server = Server::answering(|ask| match ask.nth {
+        10..40 => Step::status(503),
+        _ => Step::ok(),
+    });
+    let rest = Duration::from_millis(200);
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(100))
+        .args(["-c", "4", "--jitter", "none", "--backoff", "200ms..200ms"])
+        .with_results()
+        .reporting()
+        .output();
+    done.exits(0);
+    assert_eq!(statuses(&done.results()), ["ok"; 100]);
+    let moments = server.moments();
+    for pair in moments[36..41].windows(2) {
+        assert!(pair[1] >= pair[0] + rest, "{moments:?}");
+    }
+    let report = done.report();
+    assert_eq!(report["breaks"], 1, "{report}");
+    assert!(report["broken_ms"].as_f64() >= Some(800.0), "{report}");
+    let finding = "the breaker paused an origin 1 time";
+    let findings = report["findings"].to_string();
+    assert!(findings.contains(finding), "{findings}");
+}
+
 /// The one idempotency key of a request.
 fn key_of(seen: &Seen) -> String {
     let named = |(name, _): &&(String, Vec<u8>)| name.eq_ignore_ascii_case("idempotency-key");
