@@ -21,7 +21,10 @@ use crate::units::{Tick, millis, show_moment, whole_micros};
 /// A report that is read from results has them in `results`.
 pub fn json(report: &Report) -> Value {
     let mut value = figures(report);
-    if let (Some(sources), Some(object)) = (&report.sources, value.as_object_mut()) {
+    let object = value.as_object_mut().expect("it is one");
+    let learnt = learnt::kept(&report.summary.learning);
+    object.insert("learnt".to_owned(), json!(learnt));
+    if let Some(sources) = &report.sources {
         object.insert("results".to_owned(), sources::json(sources));
     }
     value
@@ -83,7 +86,6 @@ fn figures(report: &Report) -> Value {
         "sends": summary.tally.sends.count,
         "rate_reached_per_s": summary.tally.sends.rate().and_then(finite),
         "peak_in_flight": summary.peak_in_flight,
-        "learnt": learnt::kept(&summary.learning),
         "slots": report.setup.slots,
         "limits": limits(report),
         "proof": proof::limits(&summary.proof, &since_start),
