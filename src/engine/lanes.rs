@@ -13,7 +13,7 @@ use super::heads::{Heads, LaneId};
 use super::keyed::StateId;
 use super::talk::Ticket;
 use crate::job::{Job, Keys, Origin};
-use crate::metrics::Owner;
+use crate::metrics::{Account, Owner};
 use crate::quota::Provider;
 use crate::units::Tick;
 
@@ -91,6 +91,8 @@ struct Lane {
     parked: Option<Parked>,
     /// Whose answers they are, by its host.
     provider: Option<&'static Provider>,
+    /// What is left of its server's limit from answer to answer, where they tell.
+    account: Option<Box<Account>>,
     /// Refusals without an answer of another kind between them.
     refusals: u32,
     /// So many jobs are to go one by one.
@@ -212,6 +214,7 @@ impl Lanes {
             paused: None,
             parked: None,
             provider: job.target.url.host_str().and_then(Provider::of_host),
+            account: None,
             refusals: 0,
             one_by_one: 0,
             closed: false,
@@ -499,6 +502,11 @@ impl Lanes {
     /// Whose answers come on this lane, by its host.
     pub(super) fn provider(&self, id: LaneId) -> Option<&'static Provider> {
         self.lane(id).provider
+    }
+
+    /// What the answers of this lane tell of its server's limit.
+    pub(super) fn account(&mut self, id: LaneId) -> &mut Option<Box<Account>> {
+        &mut self.lane_mut(id).account
     }
 
     /// Nothing of this lane is sent any more. Returns who waits in it; `None` if it was closed before.

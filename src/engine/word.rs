@@ -21,6 +21,11 @@ impl Engine {
         let refuses = word.refuses(status);
         let again = word.again_after(status);
         self.lanes.answered(lane, refuses);
+        if !word.quotas.is_empty() {
+            let granted = self.roll.work(ticket).current().granted;
+            let account = self.lanes.account(lane);
+            self.metrics.hears(account, (at, granted), &word.quotas);
+        }
         let retry = &self.rules.retry;
         let repeats = retry.repeats(status, again);
         let asked = word.wait.filter(|_| repeats);

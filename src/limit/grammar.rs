@@ -19,14 +19,20 @@ const COUNTS: [(&str, Counts); 4] = [
     ("output-tokens", Counts::Output),
 ];
 
+impl Counts {
+    /// The word for it in a limit.
+    pub fn word(self) -> &'static str {
+        let mut rows = COUNTS.iter();
+        let row = rows.find(|(_, counts)| *counts == self);
+        row.map_or("", |(word, _)| word)
+    }
+}
+
 /// All but the name, in a form that is read as the same limit.
 impl fmt::Display for Spec {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut counts = COUNTS.iter();
-        if let Some((word, _)) = counts.find(|(_, own)| *own == self.counts)
-            && self.counts != Counts::Requests
-        {
-            write!(out, "{word} ")?;
+        if self.counts != Counts::Requests {
+            write!(out, "{} ", self.counts.word())?;
         }
         for part in self.rate.written.split_whitespace() {
             out.write_str(part)?;

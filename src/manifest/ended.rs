@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Unrecorded;
+use super::{MOST, Unrecorded};
 use crate::engine::{End, Signal, Stopped};
 use crate::error::{Exit, Problem};
-use crate::metrics::{self, MeanUnits, Owner, Part, Told, Unseen};
+use crate::limit::Spec;
+use crate::metrics::{self, MeanUnits, Owner, Part, Taken, Told, Unseen};
 use crate::outcome::UnitsSpent;
 use crate::report::{Report, Standing, learnt};
 use crate::units::{Tick, nanos};
@@ -84,6 +85,29 @@ pub struct Figures {
     /// What was learnt of the limits of the servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<learnt::Kept>,
+    /// What the answers have told of limits.
+    #[serde(default)]
+    pub evidence: Evidence,
+}
+
+/// What the answers of a run have told of limits.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The limits that they tell.
+    pub limits: Vec<Stated>,
+    /// Requests that the server has counted on one of them.
+    pub counted: u64,
+    /// Those of them that this run has not sent.
+    pub others: u64,
+}
+
+/// A limit as answers told it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stated {
+    /// As it is written: `requests 60/m`.
+    pub limit: String,
+    /// The least that was left of it, if that was told.
+    pub least: Option<u64>,
 }
 
 /// Time of one owner.
@@ -114,6 +138,9 @@ pub struct Stretch {
     pub mean_ms: Option<f64>,
     /// Tries ended.
     pub ended: u64,
+    /// Of these, answers with status 429.
+    #[serde(default)]
+    pub refused: u64,
     /// Their mean units.
     pub units: MeanUnits,
     /// In how many of its whole seconds so many tries ended.
@@ -214,6 +241,7 @@ impl Figures {
                 rate_per_s: stretch.rate,
                 mean_ms: stretch.mean.map(ms),
                 ended: stretch.ended,
+                refused: stretch.refused,
                 units: stretch.units,
                 answers_per_second: seconds,
             },
@@ -239,6 +267,7 @@ impl Figures {
             units: summary.tally.units,
             full_of: summary.full_of.clone(),
             learnt: learnt::kept(&summary.learning),
+            evidence: Evidence::from(&summary.evidence),
         }
     }
 
@@ -268,6 +297,7 @@ impl Figures {
                     .collect(),
                 in_flight: part.in_flight,
                 ended: part.ended,
+                refused: part.refused,
                 rate: part.rate_per_s,
                 mean: part.mean_ms.map(span),
                 units: part.units,
@@ -297,6 +327,7 @@ impl Figures {
             units: self.units,
             full_of: self.full_of.clone(),
             learning: learnt::learning(&self.learnt, started),
+            evidence: self.evidence.told(),
         }
     }
 
@@ -304,6 +335,45 @@ impl Figures {
     pub fn span(&self, started: Tick) -> (Tick, Tick) {
         let begun = started.after(span(self.begun_ms));
         (begun, begun.after(span(self.elapsed_ms)))
+    }
+}
+
+impl From<&metrics::Evidence> for Evidence {
+    fn from(evidence: &metrics::Evidence) -> Self {
+        let stated = evidence.stated.iter();
+        Self {
+            limits: stated
+                .map(|it| Stated {
+                    limit: format!("{} {}", it.counts.word(), it.rate),
+                    least: it.least.map(|least| least.min(MOST)),
+                })
+                .collect(),
+            counted: evidence.taken.counted.min(MOST),
+            others: evidence.taken.others.min(MOST),
+        }
+    }
+}
+
+impl Evidence {
+    /// The same as the run had it. A limit that this version does not know is none.
+    fn told(&self) -> metrics::Evidence {
+        let stated = self.limits.iter();
+        let stated = stated.filter_map(|it| {
+            let Spec { counts, rate, .. } = it.limit.parse().ok()?;
+            let least = it.least;
+            Some(metrics::Stated {
+                counts,
+                rate,
+                least,
+            })
+        });
+        metrics::Evidence {
+            stated: stated.collect(),
+            taken: Taken {
+                counted: self.counted,
+                others: self.others,
+            },
+        }
     }
 }
 

@@ -174,10 +174,11 @@ pub fn find(results: &Path) -> Result<Option<Manifest>, String> {
     }
 }
 
+/// Whole numbers up to here are exact in every program that reads JSON.
+const MOST: u64 = 1 << 53;
+
 /// Counts are added up: what no run counts to is damage. A seed is no count, and slots may be as many as one likes.
 fn countable(name: &str, value: &Value) -> Result<(), String> {
-    /// Whole numbers up to here are exact in every program that reads JSON.
-    const MOST: u64 = 1 << 53;
     match value {
         Value::Number(number) if number.as_u64().is_some_and(|count| count > MOST) => {
             Err(format!("`{name}` is {number}: no run counts so far"))

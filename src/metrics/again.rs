@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::learnt::Learning;
 use super::stretch::summed;
-use super::{Measure, Part, Stretch, Summary, Tally, Unseen};
+use super::{Evidence, Measure, Part, Stretch, Summary, Tally, Unseen};
 use crate::outcome::{UnitsSpent, Waits};
 use crate::proof::{Proven, most_at_once};
 use crate::units::Tick;
@@ -39,6 +39,8 @@ pub struct Told {
     pub full_of: Option<String>,
     /// What was learnt of the limits of the servers.
     pub learning: Learning,
+    /// What the answers have told of limits.
+    pub evidence: Evidence,
 }
 
 /// What is found in results, to make a summary of.
@@ -142,9 +144,18 @@ impl Runs {
             learning: self
                 .told()
                 .fold(Learning::default(), |sum, told| sum.and(&told.learning)),
+            evidence: self.evidence(),
             proof: found.proof,
             unrecorded: Vec::new(),
         }
+    }
+
+    fn evidence(&self) -> Evidence {
+        let mut all = Evidence::default();
+        for told in self.told() {
+            all.add(&told.evidence);
+        }
+        all
     }
 
     /// Where every run tells of itself, its own sums stand in place of those of its results: they know of jobs that

@@ -4,7 +4,7 @@ use http::StatusCode;
 
 use super::littles::{Cause, Crossover, Theory, plain};
 use super::waited::{self, Waited, waited};
-use super::{KeyLearnt, Owner, Part, Setup, Share, Summary, shares};
+use super::{KeyLearnt, Owner, Part, Setup, Share, Summary, refusals, shares};
 use crate::limit::{Counts, Kind};
 use crate::outcome::FailureKind;
 use crate::units::{show_span, three_digits};
@@ -157,9 +157,11 @@ const FINDINGS: [fn(&Seen) -> Option<String>; 11] = [
         Some(if seen.setup.limits.is_empty() && !told {
             format!("{refused} of {answers} answers were 429: the server wants fewer requests")
         } else if seen.setup.limits.is_empty() {
+            let told = refusals::told(seen.summary).map(|told| format!("; {told}"));
             format!(
                 "{refused} of {answers} answers were 429 and no rate limit is set; \
- slots look at no clock, --qps N does"
+                 slots look at no clock, --qps N does{}",
+                told.unwrap_or_default()
             )
         } else {
             if let Some(name) = seen.exceeded() {
@@ -167,10 +169,8 @@ const FINDINGS: [fn(&Seen) -> Option<String>; 11] = [
                     "{refused} of {answers} answers were 429, and {name} was exceeded: see the proof"
                 ));
             }
-            format!(
-                "429s while every own limit held ({refused} of {answers} answers): the server's \
-                 rule is stricter than yours, shared with others, or counted otherwise"
-            )
+            let why = refusals::why(seen.summary, seen.setup, seen.theory);
+            format!("429s while every own limit held ({refused} of {answers} answers): {why}")
         })
     },
     |seen| {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use http::StatusCode;
+
 use super::stretch::{duration, per};
 use super::{MeanUnits, Owner, Part, SECONDS, Stretch};
 use crate::outcome::{Try, UnitsSpent};
@@ -15,6 +17,7 @@ pub struct Measure {
     /// In order, none touches the next.
     spans: Vec<Span>,
     ended: u64,
+    refused: u64,
     flight: u128,
     in_flight: u128,
     units: UnitsSpent,
@@ -47,6 +50,7 @@ impl Measure {
         Self {
             spans,
             ended: 0,
+            refused: 0,
             flight: 0,
             in_flight: 0,
             units: UnitsSpent::default(),
@@ -68,6 +72,7 @@ impl Measure {
                 continue;
             }
             self.ended += 1;
+            self.refused += u64::from(made.status == Some(StatusCode::TOO_MANY_REQUESTS));
             self.flight += u128::from(nanos(made.done.since(made.granted)));
             self.units.add(made.units.unwrap_or_default());
             span.bump(made.done);
@@ -94,6 +99,7 @@ impl Measure {
             shares,
             in_flight: per(self.in_flight as f64 / 1e9, seconds),
             ended: self.ended,
+            refused: self.refused,
             rate: per(ended, seconds),
             mean: mean.map(duration),
             units: MeanUnits {

@@ -1,9 +1,11 @@
 //! What is counted while a run goes: add, and close to derive its figures. Floor 3: rules.
 
+mod account;
 mod again;
 mod busiest;
 pub mod condition;
 pub mod diagnose;
+mod evidence;
 mod figures;
 mod latencies;
 mod learnt;
@@ -11,6 +13,7 @@ pub mod littles;
 mod measure;
 pub mod noise;
 mod owner;
+mod refusals;
 mod remaining;
 mod rests;
 mod seconds;
@@ -26,8 +29,10 @@ use std::time::Duration;
 
 use http::StatusCode;
 
+pub use account::{Account, Heard, Taken};
 pub use again::{Found, Run, Runs, Told};
 pub use busiest::Busiest;
+pub use evidence::{Evidence, Stated};
 pub use figures::Figures;
 pub use latencies::{LONGEST, Latencies};
 pub use learnt::{KeyLearnt, Learning, ToldLimit};
@@ -49,6 +54,7 @@ use crate::job::Keys;
 use crate::limit::{self, Learnt};
 use crate::outcome::{Outcome, Status, Try};
 use crate::proof::Proof;
+use crate::quota::Quota;
 use crate::units::Tick;
 
 /// A first send that is later than due by more than this is late. A busy machine alone stays below it.
@@ -82,6 +88,7 @@ pub struct Metrics {
     untried: u64,
     full_of: Option<String>,
     learning: Learning,
+    evidence: Evidence,
     proof: Proof,
     unrecorded: Vec<Unrecorded>,
 }
@@ -113,6 +120,7 @@ impl Metrics {
             untried: 0,
             full_of: None,
             learning: Learning::default(),
+            evidence: Evidence::default(),
             proof,
             unrecorded: Vec::new(),
         }
@@ -267,6 +275,7 @@ impl Metrics {
         self.in_flight -= 1;
         self.first_end = true;
         self.totals.ended += 1;
+        self.totals.refused += u64::from(done.status == Some(StatusCode::TOO_MANY_REQUESTS));
         self.totals.flight += now.since(done.granted).as_nanos();
         if let Some(spent) = done.units {
             self.totals.units.add(spent);
@@ -307,6 +316,23 @@ impl Metrics {
     /// So often an origin rested as it failed again and again, and for so long in all.
     pub fn broken(&mut self, times: u64, span: Duration) {
         (self.unseen.breaks, self.unseen.broken_for) = (times, span);
+    }
+
+    /// An answer at `at` to a try that was granted at `granted` tells limits; `account` is that of its key.
+    pub fn hears(
+        &mut self,
+        account: &mut Option<Box<Account>>,
+        (at, granted): (Tick, Tick),
+        quotas: &[Quota],
+    ) {
+        let heard = Heard {
+            at,
+            granted,
+            tries: self.tally.tries,
+            in_flight: self.in_flight,
+            quotas,
+        };
+        self.evidence.hear(account, &heard);
     }
 
     /// A failed try was final only because repeating it might do its work twice.
@@ -408,6 +434,7 @@ impl Metrics {
             peak_in_flight: self.peak_in_flight,
             full_of: self.full_of,
             learning: self.learning,
+            evidence: self.evidence,
             proof: self.proof.close(),
             unrecorded: self.unrecorded,
         }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::Owner;
 use crate::limit::{Counts, Kind, Spec};
+use crate::units::Rate;
 
 /// The bounds of a run, as far as theory and reports need them.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,6 +115,22 @@ const OPTIONS: [(&str, Counts, &str); 4] = [
     ("tpm", Counts::Units, "/m"),
 ];
 
+/// The option that keeps to so many per period: `--rpm 60`, `--window 100/10s`, `--limit "tokens 9/h"`.
+pub(super) fn option_for(counts: Counts, rate: &Rate) -> String {
+    let written = &*rate.written;
+    let mut options = OPTIONS.iter().filter(|(_, own, _)| *own == counts);
+    let option = options.find_map(|(option, _, unsaid)| {
+        let number = written.strip_suffix(unsaid)?;
+        Some(format!("--{option} {number}"))
+    });
+    option.unwrap_or_else(|| match counts {
+        Counts::Requests => format!("--window {written}"),
+        Counts::Units | Counts::Input | Counts::Output => {
+            format!("--limit \"{} {written}\"", counts.word())
+        }
+    })
+}
+
 /// A limit as the option that gives it, `--qps 10`; one without an option of its own as a spec that has its name:
 /// `--limit tokens 100k/m bucket`, `--limit 5/s name=mine`.
 fn as_option(spec: &Spec) -> String {
@@ -133,10 +150,8 @@ fn as_option(spec: &Spec) -> String {
         }
         None => {
             let counts = match spec.counts {
-                Counts::Requests => "",
-                Counts::Units => "tokens ",
-                Counts::Input => "input-tokens ",
-                Counts::Output => "output-tokens ",
+                Counts::Requests => String::new(),
+                counts => format!("{} ", counts.word()),
             };
             let named = match name.strip_prefix(spec.kind.word()) {
                 Some(number) if number.chars().all(|c| c.is_ascii_digit()) => "",
@@ -169,6 +184,22 @@ mod tests {
             let mut spec: Spec = text.parse().unwrap();
             spec.name = name.into();
             assert_eq!(as_option(&spec), called);
+        }
+    }
+
+    #[test]
+    fn each_rate_has_an_option_that_keeps_to_it() {
+        let second = std::time::Duration::from_secs(1);
+        for (counts, count, seconds, option) in [
+            (Counts::Requests, 60, 60, "--rpm 60"),
+            (Counts::Requests, 5, 1, "--qps 5"),
+            (Counts::Requests, 5000, 3600, "--window 5000/h"),
+            (Counts::Units, 9000, 60, "--tpm 9000"),
+            (Counts::Units, 9, 10, "--limit \"tokens 9/10s\""),
+            (Counts::Input, 9, 60, "--limit \"input-tokens 9/m\""),
+        ] {
+            let rate = Rate::new(count, second * seconds).unwrap();
+            assert_eq!(option_for(counts, &rate), option);
         }
     }
 }

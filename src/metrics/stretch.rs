@@ -19,6 +19,8 @@ pub(super) struct Totals {
     pub(super) owners: Vec<u64>,
     pub(super) in_flight: u128,
     pub(super) ended: u64,
+    /// Of these, answers with status 429.
+    pub(super) refused: u64,
     pub(super) flight: u128,
     pub(super) units: UnitsSpent,
     /// Time of a contest that is not decided: it belongs to no owner yet.
@@ -36,6 +38,7 @@ impl Totals {
         self.owners.clone_from(&other.owners);
         (self.at, self.in_flight, self.ended) = (other.at, other.in_flight, other.ended);
         (self.flight, self.units, self.contested) = (other.flight, other.units, other.contested);
+        self.refused = other.refused;
     }
 
     /// Time that was this owner's.
@@ -107,6 +110,8 @@ pub struct Stretch {
     pub in_flight: f64,
     /// Tries ended in it.
     pub ended: u64,
+    /// Of these, answers with status 429.
+    pub refused: u64,
     /// λ: tries ended per second.
     pub rate: f64,
     /// W: their mean time in flight; `None` if none ended.
@@ -161,6 +166,7 @@ impl Stretch {
         let flight = flight(self).unwrap_or(0) + flight(next).unwrap_or(0);
         self.mean = flight.checked_div(ended.into()).map(duration);
         self.ended = ended;
+        self.refused += next.refused;
         self.gaps += next.gaps + next.from.since(self.to);
         self.to = self.to.max(next.to);
         self.part = self.part.with(next.part);
@@ -191,6 +197,7 @@ impl Stretch {
             shares,
             in_flight: per((to.in_flight - from.in_flight) as f64 / 1e9, seconds),
             ended,
+            refused: to.refused - from.refused,
             rate: per(ended as f64, seconds),
             mean: mean.map(duration),
             units: {

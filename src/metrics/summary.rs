@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Latencies, Learning, Stretch, Tally, Unseen};
+use super::{Evidence, Latencies, Learning, Stretch, Tally, Unseen};
 use crate::job::Keys;
 use crate::outcome::Try;
 use crate::proof::Proven;
@@ -27,6 +27,8 @@ pub struct Summary {
     pub full_of: Option<String>,
     /// What it has learnt of the limits of its servers.
     pub learning: Learning,
+    /// What the answers have told of limits.
+    pub evidence: Evidence,
     /// Whether the limits were kept; empty without limits.
     pub proof: Proven,
     /// Tries of jobs that have no result. At most those of the jobs that were held.

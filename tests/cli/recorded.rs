@@ -3,8 +3,11 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use http::StatusCode;
 use serde_json::{Value, json};
+use shaper::drive::simulated;
 use shaper::engine::Rules;
+use shaper::fields::Fields;
 use shaper::limit::{Counts, Spec};
 use shaper::outcome::{Failure, FailureKind, Reached};
 use shaper::retry::{Jitter, Policy};
@@ -364,6 +367,36 @@ fn refusals_of_shards_that_exceed_a_limit_together_are_not_laid_on_the_server() 
         answer(MILLI * 5, 429)
     });
     shows(&together(&one, &later, &[]), &[held, "kept  --qps 6"]);
+}
+
+#[test]
+fn what_the_answers_told_of_limits_is_known_from_the_run_file_alone() {
+    let mut nth = 0;
+    let of = recorded(&rules(9, vec![qps("20/s")]), 200, |_, _, _| {
+        nth += 1;
+        let mut reply = simulated::reply(StatusCode::from_u16([200, 429][nth % 2]).expect("one"));
+        let left = (100_usize - nth / 2).to_string();
+        let fields = [
+            ("ratelimit-limit", "100, 100;w=60"),
+            ("ratelimit-remaining", &left),
+            ("ratelimit-reset", "50"),
+        ];
+        reply.head.headers = Fields::of(fields);
+        (MILLI * 5, Ok(reply))
+    });
+    let told = "the server tells 100/m (requests), yours is 20/s: --rpm 100";
+    let report = says(&of, &["NOTE"]);
+    assert!(report["findings"][0].to_string().contains(told), "{report}");
+    let run: Value = serde_json::from_slice(&of.run).expect("it is JSON");
+    let evidence = &run["ended"]["figures"]["evidence"];
+    let limits = json!([{"limit": "requests 100/m", "least": 0}]);
+    assert_eq!(evidence["limits"], limits, "{run}");
+    // The results alone do not tell it.
+    let report = Shaper::plain().args(["report"]).jobs(OUT, &of.results);
+    let done = report.args(["--qps", "20", "--report", "json"]).output();
+    let report = self::told(&done);
+    let any = "stricter than yours, shared with others, or counted otherwise";
+    assert!(report["findings"][0].to_string().contains(any), "{report}");
 }
 
 /// The first run against the second.
