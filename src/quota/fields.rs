@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::time::SystemTime;
 
+use http::header::DATE;
+
 use super::moment;
 use crate::outcome::Head;
 
 /// What a name ends with that tells a limit at the shops: `X-Shopify-Shop-Api-Call-Limit`.
-const CALL_LIMIT: &str = "-api-call-limit";
+const CALL_LIMIT: &[u8] = b"-api-call-limit";
 
 /// The fields of one answer that speak of limits, in their order. Nearly all answers have none: then
 /// nothing is kept, and no value was looked at.
@@ -28,19 +30,19 @@ impl Field<'_> {
     fn is(&self, before: &str, part: &str, after: &str) -> bool {
         let name = &*self.name;
         name.len() == before.len() + part.len() + after.len()
-            && begins(name, before)
-            && begins(&name[before.len()..], part)
-            && ends(name, after)
+            && name.starts_with(before)
+            && name[before.len()..].starts_with(part)
+            && name.ends_with(after)
     }
 }
 
 impl<'a> Fields<'a> {
-    /// One pass over all names. A value that is no text is none.
+    /// One pass over all names. A name or a value that is no text is none.
     pub(super) fn of(head: &'a Head) -> Self {
-        let told = all(head).filter(|(name, _)| speaks(name));
+        let told = head.headers.iter().filter(|(name, _)| speaks(name));
         let told = told.filter_map(|(name, value)| {
             Some(Field {
-                name: canonical(name),
+                name: canonical(std::str::from_utf8(name).ok()?),
                 value: text(value)?,
             })
         });
@@ -82,9 +84,10 @@ impl<'a> Fields<'a> {
 
     /// Whether the answer has a field of this name, of whatever it speaks; `…-*` is any that begins so.
     pub(super) fn has(&self, name: &str) -> bool {
-        all(self.head).any(|(own, _)| match name.strip_suffix('*') {
-            Some(beginning) => begins(own, beginning),
-            None => own.eq_ignore_ascii_case(name),
+        let mut all = self.head.headers.iter();
+        all.any(|(own, _)| match name.strip_suffix('*') {
+            Some(beginning) => own.starts_with(beginning.as_bytes()),
+            None => own == name.as_bytes(),
         })
     }
 
@@ -92,17 +95,11 @@ impl<'a> Fields<'a> {
     /// changes nothing, else [`Head::wall`].
     pub(super) fn now(&self) -> SystemTime {
         *self.now.get_or_init(|| {
-            let dates = all(self.head).filter(|(name, _)| name.eq_ignore_ascii_case("date"));
-            let mut dates = dates.filter_map(|(_, value)| moment::http_date(text(value)?));
+            let dates = self.head.headers.get_all(&DATE);
+            let mut dates = dates.filter_map(|value| moment::http_date(text(value)?));
             dates.next().unwrap_or(self.head.wall)
         })
     }
-}
-
-/// All fields of the answer.
-fn all(head: &Head) -> impl Iterator<Item = (&str, &[u8])> {
-    let fields = head.headers.iter();
-    fields.filter_map(|(name, value)| Some((std::str::from_utf8(name).ok()?, value)))
 }
 
 /// Visible ASCII without the white space around it: RFC 9110 §5.5.
@@ -113,42 +110,28 @@ fn text(value: &[u8]) -> Option<&str> {
     value.as_bytes().iter().all(plain).then_some(value)
 }
 
-/// Whether a field of this name may speak of limits. Its first letter rules out most.
-fn speaks(name: &str) -> bool {
-    let any = |beginnings: &[&str]| beginnings.iter().any(|beginning| begins(name, beginning));
-    match name.as_bytes().first() {
-        Some(b'a' | b'A') => any(&["anthropic-ratelimit-"]),
-        Some(b'r' | b'R') => any(&["retry-after", "ratelimit"]),
-        Some(b'x' | b'X') => {
-            any(&[
-                "x-ratelimit-",
-                "x-rate-limit-",
-                "x-tokenlimit-",
-                "x-should-retry",
-                "x-ms-retry-after",
-            ]) || ends(name, CALL_LIMIT)
-        }
-        Some(_) | None => false,
+/// Whether a field of this name, which is in lower case, may speak of limits. Its first letters rule out nearly all.
+fn speaks(name: &[u8]) -> bool {
+    match name {
+        [b'a', ..] => name.starts_with(b"anthropic-ratelimit-"),
+        [b'r', b'e', ..] => name.starts_with(b"retry-after"),
+        [b'r', b'a', ..] => name.starts_with(b"ratelimit"),
+        [b'x', b'-', b'r', ..] if name.starts_with(b"x-ratelimit-") => true,
+        [b'x', b'-', b'r', ..] if name.starts_with(OTHER.as_bytes()) => true,
+        [b'x', b'-', b't', ..] if name.starts_with(b"x-tokenlimit-") => true,
+        [b'x', b'-', b's', ..] if name.starts_with(b"x-should-retry") => true,
+        [b'x', b'-', b'm', ..] if name.starts_with(b"x-ms-retry-after") => true,
+        [b'x', ..] => name.ends_with(CALL_LIMIT),
+        _ => false,
     }
 }
 
-fn begins(name: &str, beginning: &str) -> bool {
-    let own = name.as_bytes().get(..beginning.len());
-    own.is_some_and(|own| own.eq_ignore_ascii_case(beginning.as_bytes()))
-}
+/// Azure has written both this and `x-ratelimit-`.
+const OTHER: &str = "x-rate-limit-";
 
-fn ends(name: &str, end: &str) -> bool {
-    let from = name.len().checked_sub(end.len());
-    let own = from.map(|from| &name.as_bytes()[from..]);
-    own.is_some_and(|own| own.eq_ignore_ascii_case(end.as_bytes()))
-}
-
-/// `x-rate-limit-` is read as `x-ratelimit-`: Azure has written both.
 fn canonical(name: &str) -> Cow<'_, str> {
-    const OTHER: &str = "x-rate-limit-";
-    if begins(name, OTHER) {
-        Cow::Owned(format!("x-ratelimit-{}", &name[OTHER.len()..]))
-    } else {
-        Cow::Borrowed(name)
+    match name.strip_prefix(OTHER) {
+        Some(rest) => Cow::Owned(format!("x-ratelimit-{rest}")),
+        None => Cow::Borrowed(name),
     }
 }
