@@ -162,3 +162,23 @@ fn in_the_order_of_the_input_what_was_paid_for_is_written_before_the_end() {
     assert_eq!(told(&end), "2 answers 404");
     assert_eq!(written, [0, 1, 2, 3]);
 }
+
+#[test]
+fn a_rule_that_a_job_meets_as_it_gives_up_ends_the_run_while_the_next_one_waits_for_its_moment() {
+    let limit: Spec = "tokens 10/s burst=10".parse().unwrap();
+    let rules = Rules {
+        queue_timeout: Some(Duration::from_millis(500)),
+        lead: Some(Duration::from_secs(1)),
+        stop_if: vec!["failed>0".parse().unwrap()],
+        ..rules(None, vec![limit])
+    };
+    // The second waits for a second, the third could go after a tenth of it.
+    let lines = [10, 10, 1].into_iter().zip(0..);
+    let lines = lines.map(|(units, line)| (Tick::ZERO, Ok(job(line, Some(units), 1))));
+    let mut api = ok_after(Duration::from_millis(100));
+    let mut watch = |_: Seen<'_>| ();
+    let (summary, end) = Simulation::new(rules, lines, &mut api, &mut watch).run();
+    assert_eq!(told(&end), "1 job failed");
+    let counts = summary.tally.counts;
+    assert_eq!((counts.ok, counts.failed, counts.cancelled), (1, 1, 1));
+}
