@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::breaker::{Breakers, Sign};
 use super::heads::{Heads, LaneId};
+use super::idle::Idle;
 use super::keyed::StateId;
 use super::talk::Ticket;
 use crate::job::{Job, Keys, Origin};
@@ -167,10 +168,9 @@ pub(super) struct Lanes {
     breakers: Breakers,
     waiting: usize,
     waiting_open: usize,
-    /// How many lanes there have ever been.
-    seen: u64,
-    /// How many of them are closed.
-    closed: u64,
+    /// How many are closed.
+    closed: usize,
+    idle: Idle,
 }
 
 impl Lanes {
@@ -184,9 +184,14 @@ impl Lanes {
         self.waiting_open
     }
 
-    /// Whether there has been more than one lane.
+    /// Whether there is more than one key.
     pub(super) fn are_many(&self) -> bool {
-        self.seen > 1
+        self.count() > 1 || self.idle.are_some()
+    }
+
+    /// Lanes that are kept.
+    fn count(&self) -> usize {
+        self.all.len() - self.free.len()
     }
 
     /// The lane of a job, with one more member; a new one takes its states from `states`.
@@ -222,7 +227,7 @@ impl Lanes {
             open_since: Tick::ZERO,
             members: 1,
         };
-        self.seen += 1;
+        self.idle.comes(&job.origin, &job.keys);
         let id = if let Some(id) = self.free.pop() {
             self.all[id.0 as usize] = Some(lane);
             id
@@ -258,6 +263,7 @@ impl Lanes {
         }
         self.free.push(id);
         self.last = self.last.filter(|last| *last != id);
+        self.idle.goes(lane.origin, lane.keys);
         Some(lane.states)
     }
 
@@ -527,9 +533,9 @@ impl Lanes {
         self.lane(id).closed
     }
 
-    /// Whether no lane is left that is not closed.
+    /// Whether every key is closed; one that has no jobs just now is open.
     pub(super) fn are_closed(&self) -> bool {
-        self.closed == self.seen
+        self.closed == self.count() && !self.idle.are_some()
     }
 
     /// The origin of this lane cannot be reached until `until`: its other lanes rest when their turn comes.

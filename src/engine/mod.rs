@@ -17,6 +17,7 @@ mod guard;
 mod heads;
 mod held;
 mod hold;
+mod idle;
 mod keyed;
 mod lanes;
 mod left;
@@ -322,7 +323,8 @@ impl Engine {
         let due = self.schedule.due();
         let lane = self.lanes.enter(&job, || self.gate.enter(&job));
         let states = self.lanes.states(lane);
-        if let Some(why) = self.hopeless(&job, &states, due) {
+        let is_closed = self.lanes.is_closed(lane);
+        if !is_closed && let Some(why) = self.hopeless(&job, &states, due) {
             self.leave(lane);
             let error = (FailureKind::QueueTimeout, why);
             self.refuse(seq, Ok(job), Status::Failed, error, actions);
@@ -337,7 +339,7 @@ impl Engine {
         held.lane = Some(lane);
         held.holds = holds;
         held.work = Some(Work::new(job, due, self.now));
-        if self.lanes.is_closed(lane) {
+        if is_closed {
             self.vanish(ticket, actions);
             return;
         }
@@ -631,7 +633,7 @@ impl Engine {
             Verdict::Again(rest) => {
                 self.gate.released(&mut held.holds, now);
                 self.lanes.given_back(&held.holds.states);
-                if draining {
+                if draining || self.lanes.is_closed(lane) {
                     self.vanish(ticket, actions);
                 } else {
                     self.goes_to_rest(ticket, at, rest, &end);

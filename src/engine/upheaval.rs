@@ -56,6 +56,14 @@ struct World {
     now: Tick,
     /// Lines that the input still has.
     stock: u64,
+    /// Once in so many times one comes: lanes of a slow pipe are without jobs meanwhile.
+    pace: u64,
+    /// Origins of the jobs.
+    hosts: u64,
+    /// The key of each job that had a lane, by its line.
+    keys: BTreeMap<u64, String>,
+    /// Those of them of which nothing more is sent.
+    closed: BTreeSet<String>,
     read: u64,
     asked: usize,
     input_open: bool,
@@ -131,6 +139,7 @@ fn rules(dice: &mut Dice) -> Rules {
                 max: Duration::from_millis(80),
             },
             jitter: dice.pick(&[Jitter::None, Jitter::Full, Jitter::Decorrelated]),
+            max_retry_after: dice.once_in(3).then_some(Duration::from_millis(50)),
             ..Policy::default()
         },
         budget: Budget::of(dice.pick(&[0, 10, 30, 1000])),
@@ -171,6 +180,10 @@ impl World {
         Self {
             engine: Engine::new(rules(&mut dice)),
             stock: dice.below(120),
+            pace: dice.pick(&[1, 1, 12]),
+            hosts: dice.pick(&[1, 2, 4]),
+            keys: BTreeMap::new(),
+            closed: BTreeSet::new(),
             dice,
             now: Tick::ZERO,
             read: 0,
@@ -213,7 +226,7 @@ impl World {
                 hash: JobHash(self.read),
             });
         }
-        let written = format!("http://host{}/", dice.below(4));
+        let written = format!("http://host{}/", dice.below(self.hosts));
         let field = format!("k{}", dice.below(3));
         let keys = keys_of(&self.engine.rules.limits);
         let keys = keys.iter().map(|key| match key {
@@ -421,14 +434,20 @@ impl World {
             return self.tell(Event::DoneBefore(status, self.now));
         }
         let (seq, line) = (self.read, self.line());
-        let grounds = line
-            .as_ref()
-            .is_ok_and(|job| self.engine.rules.refuses(job).is_none());
+        let job = line.as_ref().ok();
+        let job = job.filter(|job| self.engine.rules.refuses(job).is_none());
+        let key = job.map(|job| format!("{} {:?}", job.origin, job.keys));
         self.read += 1;
         if self.drains() {
             self.withdrawn.insert(seq);
-        } else if grounds {
-            self.grounded.insert(seq);
+        } else if let Some(key) = key {
+            let place = if self.closed.contains(&key) {
+                &mut self.withdrawn
+            } else {
+                &mut self.grounded
+            };
+            place.insert(seq);
+            self.keys.insert(seq, key);
         }
         self.reading = Some(seq);
         self.tell(Event::read(line, self.now));
@@ -492,17 +511,51 @@ impl World {
             }),
         };
         let seq = flight.seq;
+        let retry = &self.engine.rules.retry;
+        let closes = flight.head.as_ref().is_some_and(|head| {
+            let most = retry.max_retry_after;
+            let wait = quota::of_head(head, None).wait;
+            most.is_some() && wait > most && retry.repeats(head.status, None)
+        });
+        if closes {
+            self.close(seq);
+        }
         self.ending = Some(seq);
         self.tell(Event::Ended(ticket, at, Box::new(end)));
         self.ending = None;
+        if closes {
+            self.ends_without_keys();
+        }
         // Not recorded: it rests, or there is no time left to.
         if self.flying.remove(&ticket).is_some() {
-            let place = if self.drains() {
+            let place = if self.drains() || self.closed.contains(&self.keys[&seq]) {
                 &mut self.withdrawn
             } else {
                 &mut self.grounded
             };
             place.insert(seq);
+        }
+    }
+
+    /// The server of this job asks for too long a wait: what waits or rests of its key is withdrawn.
+    fn close(&mut self, seq: u64) {
+        let key = self.keys[&seq].clone();
+        let (keys, withdrawn) = (&self.keys, &mut self.withdrawn);
+        self.grounded.retain(|other| {
+            let stays = keys[other] != key;
+            stays || !withdrawn.insert(*other)
+        });
+        self.closed.insert(key);
+    }
+
+    /// The run ends for it when all keys are closed, and not before: those without jobs are open, too.
+    fn ends_without_keys(&self) {
+        let known: BTreeSet<&String> = self.keys.values().collect();
+        let stopped = self.engine.stopped_by().map(Stopped::by);
+        if known.len() > self.closed.len() {
+            assert_ne!(stopped.as_deref(), Some(Stopped::LONG_WAIT), "{known:?}");
+        } else if known.len() <= 8 {
+            assert!(stopped.is_some(), "all of {known:?} are closed");
         }
     }
 
@@ -558,7 +611,9 @@ impl World {
             self.outage =
                 rare && !self.dice.once_in(100) && (self.outage || self.dice.once_in(200));
             match self.dice.below(if rare { 400 } else { 390 }) {
-                0..130 if self.asked > 0 && self.input_open => self.read(),
+                0..130 if self.asked > 0 && self.input_open && self.dice.once_in(self.pace) => {
+                    self.read();
+                }
                 130..260 if !flying.is_empty() => {
                     let ticket = self.dice.pick(&flying);
                     self.fly(ticket);

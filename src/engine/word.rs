@@ -99,10 +99,24 @@ impl Engine {
         }
     }
 
-    /// Both numbers of a wait that is not waited for.
+    /// Both numbers of a wait that is not waited for; that of the server in seconds, as servers tell it.
     pub(super) fn too_long_a_wait(&self, wait: Duration) -> String {
         let most = self.rules.retry.max_retry_after.unwrap_or_default();
-        let (wait, most) = (show_span(wait), show_span(most));
+        let (seconds, span, most) = (in_seconds(wait), show_span(wait), show_span(most));
+        let wait = if span == seconds {
+            span
+        } else {
+            format!("{seconds} ({span})")
+        };
         format!("the server asks to wait {wait}, the longest is {most}")
+    }
+}
+
+/// Rounded up to whole ones where people are told less of it.
+fn in_seconds(span: Duration) -> String {
+    let whole = span.as_secs() + u64::from(span.subsec_nanos() > 0);
+    match span.as_secs() {
+        0..120 => show_span(span),
+        _ => format!("{whole} s"),
     }
 }

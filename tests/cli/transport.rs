@@ -8,7 +8,7 @@ use crate::support::server::{Server, Step};
 use crate::support::{CLOSED, message};
 
 /// The words of `--transport` that fix it.
-const FIXED: [&str; 2] = ["direct", "reqwest"];
+pub(super) const FIXED: [&str; 2] = ["direct", "reqwest"];
 
 fn run(list: String) -> Shaper {
     Shaper::run()

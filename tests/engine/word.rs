@@ -167,6 +167,99 @@ fn when_no_key_is_open_the_run_stops_and_what_was_not_sent_is_cancelled() {
     }
 }
 
+/// Jobs of these origins, a second apart: each is done before the next one is there.
+fn slow(origins: &'static [&'static str]) -> impl Iterator<Item = simulated::Line> {
+    let origins = (0..).zip(origins);
+    origins.map(|(line, origin)| {
+        let job = Job {
+            origin: Origin((*origin).into()),
+            ..job(line, None, 1)
+        };
+        (Tick(line * SECOND), Ok(job))
+    })
+}
+
+#[test]
+fn a_key_that_was_idle_and_is_closed_ends_the_run_if_it_is_the_only_one() {
+    let seen = seen(patient(Some(2)), slow(&["http://a"; 6]), |_, job, _| {
+        let closes = job.place.line == 2;
+        let wait = [("retry-after", "86400")];
+        if closes {
+            refusal(429, &wait, "")
+        } else {
+            refusal(200, &[], "")
+        }
+    });
+    assert!(matches!(seen.end, End::Stopped(_)), "{:?}", seen.end);
+    assert_eq!(seen.sent.len(), 3, "{:?}", seen.sent);
+}
+
+#[test]
+fn a_key_without_jobs_is_open_until_its_server_closes_it() {
+    const KEYS: [&str; 6] = [
+        "http://a", "http://b", "http://a", "http://a", "http://b", "http://b",
+    ];
+    let seen = seen(patient(Some(2)), slow(&KEYS), |_, job, _| {
+        let closes = [2, 4].contains(&job.place.line);
+        let wait = [("retry-after", "86400")];
+        if closes {
+            refusal(429, &wait, "")
+        } else {
+            refusal(200, &[], "")
+        }
+    });
+    assert!(matches!(seen.end, End::Stopped(_)), "{:?}", seen.end);
+    let lines: Vec<u64> = seen.sent.iter().map(|(line, _)| *line).collect();
+    assert_eq!(
+        lines,
+        [0, 1, 2, 4],
+        "`a` is closed by its second job, `b` goes on"
+    );
+}
+
+#[test]
+fn a_try_that_was_in_flight_when_its_key_was_closed_is_not_repeated() {
+    // The other key keeps the run going.
+    let of = |line: u64| Job {
+        origin: Origin(["http://a", "http://b"][usize::from(line > 1)].into()),
+        ..job(line, None, 1)
+    };
+    let lines = (0..50).map(|line| (Tick::ZERO, Ok(of(line))));
+    let mut rules = patient(Some(3));
+    rules.queue_timeout = Some(Duration::from_secs(1));
+    let seen = seen(rules, lines, |_, job, _| match job.place.line {
+        0 => refusal(429, &[("retry-after", "86400")], ""),
+        1 => refusal(503, &[], ""),
+        _ => refusal(200, &[], ""),
+    });
+    assert!(matches!(seen.end, End::Finished), "{:?}", seen.end);
+    let tries = seen.sent.iter().filter(|(line, _)| *line == 1);
+    assert_eq!(tries.count(), 1);
+    let counts = seen.summary.tally.counts;
+    assert_eq!((counts.ok, counts.failed, counts.cancelled), (48, 1, 1));
+    assert_eq!(seen.summary.unrecorded.len(), 1, "what it sent is told");
+    assert!(seen.summary.elapsed < Duration::from_secs(1));
+}
+
+#[test]
+fn a_wait_that_is_too_long_is_told_in_seconds_and_for_people() {
+    for (wait, told) in [
+        ("86400", "86400 s (1d)"),
+        ("601", "601 s (10m 1s)"),
+        ("37025.72", "37026 s (10h 17m)"),
+        ("12.5", "12.5 s"),
+    ] {
+        let mut rules = patient(Some(1));
+        rules.retry.max_retry_after = Some(Duration::from_secs(12));
+        let seen = seen(rules, jobs(1), |_, _, _| {
+            refusal(429, &[("retry-after", wait)], "")
+        });
+        let why = &seen.failed[0].2;
+        let words = format!("the server asks to wait {told}, the longest is 12.0 s");
+        assert!(why.starts_with(&words), "{why}");
+    }
+}
+
 #[test]
 fn a_wait_that_is_told_in_the_body_rests_the_key_and_is_a_floor() {
     let seen = seen(patient(Some(1)), jobs(5), |at, _, _| {
@@ -212,6 +305,8 @@ fn the_server_says_whether_it_helps_to_try_again() {
     for (status, again, tries) in [
         (503, "false", 1),
         (400, "true", 2),
+        (409, "true", 2),
+        (409, "false", 1),
         (429, "maybe", 2),
         (200, "true", 1),
     ] {
