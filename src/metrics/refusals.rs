@@ -14,9 +14,9 @@ const LETS_THROUGH: f64 = 90.0;
 /// Own limits were used up, or the server asked for pauses, in this share of the time, in per cent.
 const USED_UP: f64 = 90.0;
 
-/// Others use a limit if they took this share of what was counted, in per cent: a few more may have been
-/// counted twice on their way.
-const OTHERS: u64 = 10;
+/// Others use a limit if they took so many requests of it, and this share, in per cent: a few may have been counted
+/// twice on their way.
+const OTHERS: (u64, u64) = (10, 10);
 
 /// Why it refuses, in the words that go on after a colon.
 pub(super) fn why(summary: &Summary, setup: &Setup, theory: &Theory) -> String {
@@ -88,7 +88,8 @@ fn slower(one: &Rate, other: &Rate) -> Ordering {
 fn shared(summary: &Summary, setup: &Setup) -> Option<String> {
     let taken = summary.evidence.taken;
     let share = taken.others.saturating_mul(100) / taken.counted.max(1);
-    let told = share >= OTHERS && setup.runs == AtOnce::One;
+    let used = taken.others >= OTHERS.0 && share >= OTHERS.1;
+    let told = used && setup.runs == AtOnce::One;
     told.then(|| {
         format!(
             "others use the server's limit: of {} requests that it counted, {} were not sent here",

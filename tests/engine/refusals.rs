@@ -204,6 +204,17 @@ fn requests_that_the_server_counts_and_nobody_here_sent_are_those_of_others() {
 }
 
 #[test]
+fn a_few_requests_more_than_were_sent_here_are_no_sign_of_others() {
+    // Of each 100 that the server counts 6 and 23 are others'.
+    for (per_cent, shared) in [(7, false), (30, true)] {
+        let mut server = Windows::new(300, 60);
+        server.others = per_cent;
+        let told = finding(&["10/s"], |at| server.answer(at));
+        assert_eq!(told.contains("others use"), shared, "{per_cent} %: {told}");
+    }
+}
+
+#[test]
 fn what_was_sent_here_is_never_laid_on_others() {
     // Answers overtake each other, tries are refused and tried again, windows begin and end.
     for (most, seconds, limit) in [(50, 10, "10/s"), (30, 5, "20/s burst=20"), (9, 1, "10/s")] {
