@@ -78,6 +78,8 @@ pub(super) struct Search {
     /// Since the first word on what it takes.
     first: Option<Tick>,
     first_accepted: u64,
+    /// It was doubled in this cycle, so what was accepted on the whole says nothing of it.
+    doubled: bool,
     /// Steps up beyond what was refused: each is twice as long as the one before.
     beyond: u32,
     /// Since the last step up.
@@ -126,6 +128,7 @@ impl Search {
         let refused = self.refused.unwrap_or(pace);
         let span = at.since(self.step_since);
         let next = if pace < refused.percent(25) {
+            self.doubled = true;
             pace.percent(200)
         } else if span >= STEP && self.step_accepted >= STEP_ACCEPTED {
             // A pace that is not used is not tried.
@@ -150,18 +153,23 @@ impl Search {
         };
         let end = back.unwrap_or(at).max(at);
         let measured = self.measured(since, at, end);
+        let few = self.accepted < STEP_ACCEPTED && back.is_none();
         let (next, refused) = match (self.pace, measured) {
             (None, None) => return false,
             // How long it takes nothing is not known yet.
-            (None, Some(measured)) if back.is_none() => {
-                (measured.pace.percent(50), Some(measured.pace))
+            (None, Some(_)) if back.is_none() => {
+                let asked = Pace::of(self.accepted, at.since(since));
+                (asked.percent(50), Some(asked))
             }
+            (Some(pace), None) => (pace.percent(50), self.refused),
+            (Some(pace), Some(_)) if self.doubled => (pace.percent(50), Some(pace)),
+            // Too few to tell what it takes, and enough to tell that it takes some.
+            (Some(pace), Some(_)) if few => (pace.percent(70), self.refused),
             (before, Some(measured)) => {
                 let before = before.unwrap_or(measured.most);
                 let next = measured.pace.min(before).percent(95);
                 (next, Some(measured.most.min(before)))
             }
-            (Some(pace), None) => (pace.percent(50), self.refused),
         };
         self.refused = refused;
         self.first.get_or_insert(at);
@@ -227,7 +235,7 @@ impl Search {
     }
 
     fn begin(&mut self, at: Tick, pace: Pace) {
-        self.beyond = 0;
+        (self.doubled, self.beyond) = (false, 0);
         (self.since, self.accepted) = (Some(at), 0);
         (self.step_since, self.step_accepted) = (at, 0);
         self.keep(pace);
@@ -378,6 +386,23 @@ mod tests {
             search.accepted(now, now);
         }
         assert!(seconds < 150.0, "{seconds}");
+    }
+
+    #[test]
+    fn a_refusal_while_it_doubles_leaves_it_at_what_was_accepted_last() {
+        let mut search = after(100, 1_000);
+        search.refused(Tick::ZERO, at(1_000), None);
+        for nth in 0..6 {
+            search.refused(at(1_000 + nth * 10), at(1_005 + nth * 10), None);
+        }
+        let mut now = at(2_000);
+        while search.pace() < Some(per_second(20.0)) {
+            now = now.after(search.pace().unwrap().gap(1));
+            search.accepted(now, now);
+        }
+        let before = search.pace().unwrap();
+        search.refused(now, now, None);
+        assert_eq!(search.pace(), Some(before.percent(50)));
     }
 
     #[test]
