@@ -16,10 +16,6 @@ use crate::outcome::{Failure, Reached, Reply};
 use crate::retry::{Policy, Said};
 use crate::units::Tick;
 
-/// So many failed tries in a row, and no answer between them, are no chance: of a server that fails a third they are
-/// one in three billion. Few in random worlds, which see no long rows.
-const ROW: u32 = if cfg!(test) { 3 } else { 20 };
-
 /// What the end of a try tells of its origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sign {
@@ -67,6 +63,8 @@ impl Sign {
 /// The breakers of all origins that worked and are in trouble.
 #[derive(Debug, Default)]
 pub(super) struct Breakers {
+    /// So many failed tries in a row open one.
+    row: u32,
     all: HashMap<Origin, Breaker>,
     /// How often one opened, and for how long those were open that are no longer.
     opened: u64,
@@ -103,6 +101,14 @@ impl Open {
 }
 
 impl Breakers {
+    /// All closed; so many failed tries in a row open one.
+    pub(super) fn after(row: u32) -> Self {
+        Self {
+            row,
+            ..Self::default()
+        }
+    }
+
     /// No origin is in trouble.
     pub(super) fn are_calm(&self) -> bool {
         self.all.is_empty()
@@ -141,7 +147,7 @@ impl Breakers {
                 open.rests(at, rest);
                 return true;
             }
-            Some(Breaker::Closed(row)) if sign == Sign::Fails && *row + 1 == ROW => {
+            Some(Breaker::Closed(row)) if sign == Sign::Fails && *row + 1 >= self.row => {
                 let mut open = Open {
                     since: at,
                     seen: at,

@@ -174,6 +174,14 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
+    /// None; so many failed tries in a row break an origin.
+    pub(super) fn breaking_after(row: u32) -> Self {
+        Self {
+            breakers: Breakers::after(row),
+            ..Self::default()
+        }
+    }
+
     /// Jobs that wait, in all lanes.
     pub(super) fn waiting(&self) -> usize {
         self.waiting

@@ -123,7 +123,7 @@ impl Engine {
             wanted: LookAhead::wanted(rules.slots),
             now: Tick::ZERO,
             schedule: Schedule::new(&rules),
-            lanes: Lanes::default(),
+            lanes: Lanes::breaking_after(rules.breaks_after),
             roll: Roll::default(),
             rests: Rests::new(rules.budget.clone()),
             deadlines: BinaryHeap::new(),

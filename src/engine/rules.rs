@@ -37,6 +37,8 @@ pub struct Rules {
     pub retry: Policy,
     /// How many tries are repeated that no server has asked for.
     pub budget: Budget,
+    /// An origin that worked is paused after so many failed tries in a row without an answer between them.
+    pub breaks_after: u32,
     /// Whose answers they are, where the host and the answers do not tell.
     pub provider: Option<&'static Provider>,
     /// Whether the limits of the servers are learnt from their answers, and kept beside the own ones.
@@ -182,6 +184,9 @@ impl FromStr for Arrivals {
     }
 }
 
+/// No chance: of a server that fails a third of its requests such rows are one in three billion.
+const BREAKS_AFTER: u32 = 20;
+
 impl Default for Rules {
     /// No limit, virtual time, the usual retries.
     fn default() -> Self {
@@ -196,6 +201,7 @@ impl Default for Rules {
             arrivals: Arrivals::default(),
             retry: Policy::default(),
             budget: Budget::default(),
+            breaks_after: BREAKS_AFTER,
             provider: None,
             adaptive: false,
             re_entry: None,

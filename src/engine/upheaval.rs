@@ -143,6 +143,7 @@ fn rules(dice: &mut Dice) -> Rules {
             ..Policy::default()
         },
         budget: Budget::of(dice.pick(&[0, 10, 30, 1000])),
+        breaks_after: 3,
         slack: Duration::from_millis(dice.below(3)),
         lead: dice
             .once_in(2)
