@@ -46,6 +46,52 @@ impl UsageRule {
     }
 }
 
+/// Where events of streams say it: chunks of `OpenAI`, the first event of Anthropic, the last of `OpenAI` responses.
+const IN_EVENTS: [&[&str]; 3] = [&["usage"], &["message", "usage"], &["response", "usage"]];
+
+impl UsageRule {
+    /// The same of a body that is a stream of events (`text/event-stream`): what the last says that says it, with what
+    /// only earlier ones say of input or output.
+    pub fn read_stream(&self, body: &[u8]) -> Option<Usage> {
+        let text = match self {
+            Self::Ignored => return None,
+            Self::Found | Self::At(_) => std::str::from_utf8(body).ok()?,
+        };
+        let said = data(text).filter_map(|event| match self {
+            Self::Ignored => None,
+            Self::Found => IN_EVENTS
+                .iter()
+                .find_map(|path| object(json::find(event, path)?)),
+            Self::At(UsageAt(pointer)) => {
+                let value = pointer.find(event)?;
+                object(value).or_else(|| Some(Usage::of(amount(value)?)))
+            }
+        });
+        said.reduce(|before, now| {
+            let (input, output) = (now.input.or(before.input), now.output.or(before.output));
+            let is_whole =
+                now.input.is_some() == input.is_some() && now.output.is_some() == output.is_some();
+            let total = if is_whole {
+                now.total
+            } else {
+                sum(input, output).unwrap_or(now.total)
+            };
+            Usage {
+                input,
+                output,
+                total,
+            }
+        })
+    }
+}
+
+/// The data of each event, as the HTML standard has it ("Server-sent events", 9.2.6); JSON stands in one line.
+fn data(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.split(['\n', '\r']);
+    let data = lines.filter_map(|line| line.strip_prefix("data:"));
+    data.map(|data| data.strip_prefix(' ').unwrap_or(data))
+}
+
 /// A JSON pointer (RFC 6901) to what was used, into the body of an answer; never to the whole of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageAt(Pointer);
@@ -270,6 +316,39 @@ mod tests {
             let why = text.parse::<UsageAt>().unwrap_err();
             assert!(why.contains("write"), "{text}: {why}");
         }
+    }
+
+    #[test]
+    fn the_last_event_of_a_stream_that_says_it_counts() {
+        let openai = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":null}\n\n\
+             data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":2,\"total_tokens\":11}}\n\n\
+             data: [DONE]\n\n";
+        let anthropic = "event: message_start\r\n\
+             data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":25,\"output_tokens\":1}}}\r\n\r\n\
+             event: ping\r\ndata: {\"type\":\"ping\"}\r\n\r\n\
+             event: message_delta\r\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":15}}\r\n\r\n";
+        let responses = "event: response.completed\n\
+             data:{\"response\":{\"usage\":{\"input_tokens\":3,\"output_tokens\":4,\"total_tokens\":7}}}\n\n";
+        for (stream, told) in [
+            (openai, Some(usage(9, 2, 11))),
+            (anthropic, Some(usage(25, 15, 40))),
+            (responses, Some(usage(3, 4, 7))),
+            ("data: {\"usage\":null}\n\n", None),
+            ("", None),
+            ("data", None),
+        ] {
+            assert_eq!(
+                UsageRule::Found.read_stream(stream.as_bytes()),
+                told,
+                "{stream}"
+            );
+            assert_eq!(UsageRule::Ignored.read_stream(stream.as_bytes()), None);
+        }
+        let at = UsageRule::At("/usage/total_tokens".parse().unwrap());
+        assert_eq!(
+            at.read_stream(openai.as_bytes()).map(|used| used.total),
+            Some(11)
+        );
     }
 
     proptest! {

@@ -3,11 +3,14 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use http::header::CONTENT_TYPE;
+
 use super::ClientSpec;
 use super::coding::{Spoilt, decoded};
 use super::told::Told;
 use crate::clock::Clock;
 use crate::engine::{Event, Grant, Ticket};
+use crate::fields::text;
 use crate::outcome::{Failure, FailureKind, Head, Reached, Reply};
 use crate::units::{Tick, show_span};
 
@@ -109,7 +112,12 @@ impl Attempt {
             },
         })?;
         let used = if head.status.is_success() {
-            self.spec.usage.read(&body)
+            let usage = &self.spec.usage;
+            if streams(&head) {
+                usage.read_stream(&body)
+            } else {
+                usage.read(&body)
+            }
         } else {
             None
         };
@@ -191,4 +199,11 @@ impl Attempt {
     fn whole(&self) -> Duration {
         self.grant.give_up_at.since(self.grant.charged_at)
     }
+}
+
+/// Whether the body is a stream of events.
+fn streams(head: &Head) -> bool {
+    let kind = head.headers.get(&CONTENT_TYPE).and_then(text);
+    let kind = kind.and_then(|kind| kind.split(';').next());
+    kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"))
 }

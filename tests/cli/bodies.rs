@@ -97,3 +97,21 @@ fn a_body_that_is_not_what_it_says_is_told_and_may_be_had_whole_in_another_try()
     done.exits(0);
     assert_eq!(done.results()[0]["attempts"], 2);
 }
+
+#[test]
+fn a_stream_of_events_is_read_to_its_end_and_its_last_word_on_usage_counts() {
+    let event = |text: &str| format!("data: {text}\n\n");
+    let stream = event("{\"delta\":\"a\",\"usage\":null}")
+        + &event("{\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":2,\"total_tokens\":11}}")
+        + &event("[DONE]");
+    let step = Step::ok()
+        .header("Content-Type", "text/event-stream; charset=utf-8")
+        .body(&stream)
+        .chunked();
+    let server = Server::everywhere(step);
+    for done in each(&server, &["--tpm", "1000", "--data", "hello"], 0) {
+        let result = &done.results()[0];
+        assert_eq!(result["body"], stream, "{done}");
+        assert_eq!(result["tokens"]["used"], 11, "{done}");
+    }
+}
