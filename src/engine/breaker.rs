@@ -12,7 +12,7 @@ use http::StatusCode;
 use super::lanes::Rest;
 use super::talk::Ticket;
 use crate::job::Origin;
-use crate::outcome::{Failure, Reached, Reply};
+use crate::outcome::{Failure, FailureKind, Reached, Reply};
 use crate::retry::{Policy, Said};
 use crate::units::Tick;
 
@@ -25,6 +25,8 @@ pub(super) enum Sign {
     Answers,
     /// It is out of order: 502, 503 and the like, or no whole answer.
     Fails,
+    /// It takes no connection: nobody is there, and after such a failure one job at a time asks.
+    Gone,
     /// Nothing: a plain 500 may be of the request alone, and a list may have many of that kind in a row.
     Nothing,
 }
@@ -51,14 +53,27 @@ impl Sign {
                     Self::Fails
                 }
             }
-            Err(failure) if retry.on.failure(failure.kind) => Self::Fails,
-            Err(failure) => match failure.reached {
+            Err(failure) if !retry.on.failure(failure.kind) => match failure.reached {
                 Reached::Answered => Self::Answers,
                 Reached::NotSent | Reached::Sent => Self::Nothing,
             },
+            Err(failure) if failure.kind == FailureKind::Connect => Self::Gone,
+            Err(_) => Self::Fails,
+        }
+    }
+
+    /// For how many failures of a row it counts, of those that break an origin.
+    fn weight(self, row: u32) -> u32 {
+        match self {
+            Self::Works | Self::Answers | Self::Nothing => 0,
+            Self::Fails => 1,
+            Self::Gone => row.div_ceil(GONE),
         }
     }
 }
+
+/// So many failed connects in a row break an origin.
+const GONE: u32 = 2;
 
 /// The breakers of all origins that worked and are in trouble.
 #[derive(Debug, Default)]
@@ -142,12 +157,13 @@ impl Breakers {
         sign: Sign,
         rest: impl FnOnce(u32, Duration) -> Duration,
     ) -> bool {
+        let weight = sign.weight(self.row);
         match self.all.get_mut(origin) {
             Some(Breaker::Open(open)) if open.probe == Some(ticket) => {
                 open.rests(at, rest);
                 return true;
             }
-            Some(Breaker::Closed(row)) if sign == Sign::Fails && *row + 1 >= self.row => {
+            Some(Breaker::Closed(row)) if weight > 0 && *row + weight >= self.row => {
                 let mut open = Open {
                     since: at,
                     seen: at,
@@ -160,9 +176,9 @@ impl Breakers {
                 self.opened += 1;
                 self.all.insert(origin.clone(), Breaker::Open(open));
             }
-            Some(Breaker::Closed(row)) => *row += u32::from(sign == Sign::Fails),
-            None if sign == Sign::Fails => {
-                self.all.insert(origin.clone(), Breaker::Closed(1));
+            Some(Breaker::Closed(row)) => *row += weight,
+            None if weight > 0 => {
+                self.all.insert(origin.clone(), Breaker::Closed(weight));
             }
             // Open, it is told by one that was sent before, which says nothing new.
             Some(Breaker::Open(_)) | None => {}

@@ -579,7 +579,7 @@ impl Lanes {
         let lane = self.lane(id);
         let is_news = match sign {
             Sign::Works => !lane.worked,
-            Sign::Fails => true,
+            Sign::Fails | Sign::Gone => true,
             Sign::Answers | Sign::Nothing => false,
         };
         if !is_news && self.breakers.are_calm() {
@@ -596,10 +596,10 @@ impl Lanes {
                 self.breakers.close(&origin, Some(at))
             }
             Sign::Answers => self.breakers.close(&origin, Some(at)),
-            Sign::Fails | Sign::Nothing if siblings.worked => {
+            Sign::Fails | Sign::Gone | Sign::Nothing if siblings.worked => {
                 self.breakers.fails(&origin, (ticket, at), sign, rest)
             }
-            Sign::Fails | Sign::Nothing => false,
+            Sign::Fails | Sign::Gone | Sign::Nothing => false,
         };
         if changes {
             self.look_again(&origin, at);

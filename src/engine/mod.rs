@@ -612,8 +612,10 @@ impl Engine {
         }
         let now_try = work.tries.last().expect(HAS_WORK);
         self.metrics.ended(now, now_try, &work.job.keys);
-        self.stops
-            .ended(now_try.status.map(|status| status.as_u16()));
+        // A 403 that speaks of limits is none that speaks of the key.
+        let refused = work.said.refused.then_some(StatusCode::TOO_MANY_REQUESTS);
+        let status = refused.or(now_try.status);
+        self.stops.ended(status.map(|status| status.as_u16()));
         let asked = work.said.wait;
         let made = Made {
             seq,
@@ -643,7 +645,7 @@ impl Engine {
                 if last == Final::Unsafe {
                     self.metrics.unrepeated();
                 }
-                if last == Final::TooLong {
+                if last != Final::Ok && self.rules.retry.is_too_long(asked) {
                     self.close_key(lane, asked.unwrap_or_default(), actions);
                 }
                 let error = self.error(last, self.roll.peek(ticket).work());

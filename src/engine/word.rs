@@ -27,8 +27,7 @@ impl Engine {
             self.metrics.hears(account, (at, granted), &word.quotas);
         }
         let retry = &self.rules.retry;
-        let repeats = retry.repeats(status, again);
-        let asked = word.wait.filter(|_| repeats);
+        let asked = word.wait.filter(|_| retry.heeds(status, again, refuses));
         let work = self.roll.work(ticket);
         work.said = Said {
             wait: asked,
@@ -60,8 +59,8 @@ impl Engine {
             return;
         }
         let again = said.again.or(word.again_after(status));
-        let repeats = self.rules.retry.repeats(status, again);
-        if let (None, Some(wait), true) = (said.wait, word.wait, repeats) {
+        let heeds = self.rules.retry.heeds(status, again, said.refused);
+        if let (None, Some(wait), true) = (said.wait, word.wait, heeds) {
             let work = self.roll.work(ticket);
             (work.said.again, work.said.wait) = (again, Some(wait));
             work.current().retry_after = Some(wait);

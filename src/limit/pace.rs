@@ -122,7 +122,7 @@ impl Search {
             return;
         }
         self.accepted += 1;
-        self.first_accepted += 1;
+        self.first_accepted += u64::from(self.first.is_some());
         self.step_accepted += 1;
         let Some(pace) = self.pace else { return };
         let refused = self.refused.unwrap_or(pace);

@@ -4,7 +4,7 @@ use http::StatusCode;
 
 use super::littles::{Cause, Crossover, Theory, plain};
 use super::waited::{self, Waited, waited};
-use super::{KeyLearnt, Owner, Part, Setup, Share, Summary, refusals, shares};
+use super::{Owner, Part, Setup, Share, Summary, refusals, shares};
 use crate::limit::{Counts, Kind};
 use crate::outcome::FailureKind;
 use crate::units::{show_span, three_digits};
@@ -146,7 +146,7 @@ const SPECIAL: [fn(&Seen) -> Option<Cure>; 4] = [
 ];
 
 /// What is worth a sentence beside the verdict, in the order of printing.
-const FINDINGS: [fn(&Seen) -> Option<String>; 11] = [
+const FINDINGS: [fn(&Seen) -> Option<String>; 12] = [
     |seen| {
         let refused = seen.summary.tally.answers(StatusCode::TOO_MANY_REQUESTS);
         if refused == 0 {
@@ -172,6 +172,18 @@ const FINDINGS: [fn(&Seen) -> Option<String>; 11] = [
             let why = refusals::why(seen.summary, seen.setup, seen.theory);
             format!("429s while every own limit held ({refused} of {answers} answers): {why}")
         })
+    },
+    |seen| {
+        let long = *seen
+            .summary
+            .tally
+            .failures
+            .get(&FailureKind::RetryAfterTooLong)?;
+        Some(format!(
+            "{} told to wait longer than --max-retry-after: nothing more of that key was sent, and its \
+             other jobs are cancelled; --resume --retry-failed goes on with them later",
+            plural(long, "job was", "jobs were")
+        ))
     },
     |seen| {
         let never = *seen.summary.tally.failures.get(&FailureKind::Limit)?;
@@ -372,9 +384,13 @@ impl Seen<'_> {
             ),
             Owner::Adaptive => (
                 "the server's own limit chose this rate, as its answers teach it".to_owned(),
-                match self.summary.learning.keys.iter().flat_map(KeyLearnt::options).next() {
-                    Some(option) => format!("{option} keeps it from the first request on"),
-                    None => "ask its owner for a higher one".to_owned(),
+                match &self.summary.learning.keys[..] {
+                    [key] if !key.options().is_empty() => {
+                        format!("{} keeps it from the first request on", key.options().join(" "))
+                    }
+                    [] | [_] => "--adaptive keeps it as it is learnt".to_owned(),
+                    [..] => "each origin or key has its own: LEARNT has them, and --per host keeps limits apart"
+                        .to_owned(),
                 },
             ),
             Owner::Pause => (

@@ -146,11 +146,15 @@ pub fn of_head(head: &Head, provider: Option<&'static Provider>) -> Word {
         let spent = quotas.iter().filter(|quota| quota.is_spent(head.status));
         asked::longest(spent.filter_map(Quota::returns))
     };
+    let resets = quotas
+        .iter()
+        .any(|quota| quota.is_spent(head.status) && quota.reset.is_some());
     let ietf = ietf::read(&fields);
     let wait = asked::wait(&fields).or_else(own).or(ietf.wait);
     quotas.extend(ietf.quotas);
     Word {
-        wait: wait.or(unsaid),
+        // A reset that is now says that there is nothing to wait for.
+        wait: wait.or(unsaid.filter(|_| !resets)),
         again: again(&fields),
         quotas,
         spent: None,

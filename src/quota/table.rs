@@ -369,6 +369,11 @@ mod tests {
         assert_eq!(said(Some("github"), 429, &some_left).wait, minute);
         assert_eq!(said(Some("github"), 503, &some_left).wait, None);
         assert_eq!(said(None, 429, &[]).wait, None);
+        let resets_now = [
+            ("x-ratelimit-remaining", "0"),
+            ("x-ratelimit-reset", "784111777"),
+        ];
+        assert_eq!(said(Some("github"), 429, &resets_now).wait, None);
     }
 
     #[test]

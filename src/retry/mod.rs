@@ -167,7 +167,7 @@ impl Policy {
             Err(failure) => failure.reached != Reached::NotSent,
         };
         let asked = said.wait;
-        if asked > self.max_retry_after && self.max_retry_after.is_some() {
+        if self.is_too_long(asked) {
             return Verdict::Done(Final::TooLong);
         }
         if made.tries >= self.max_attempts.get() {
@@ -190,6 +190,17 @@ impl Policy {
     pub fn repeats(&self, status: StatusCode, again: Option<bool>) -> bool {
         let own = self.ok.has(status.as_u16());
         !own && again.unwrap_or_else(|| self.on.answer(status))
+    }
+
+    /// Whether a wait that such an answer asks for holds for its key, be the job itself sent again or not.
+    pub fn heeds(&self, status: StatusCode, again: Option<bool>, refused: bool) -> bool {
+        let own = self.ok.has(status.as_u16());
+        !own && (refused || status.is_server_error() || self.repeats(status, again))
+    }
+
+    /// Whether a server asks for a longer wait than is waited for.
+    pub fn is_too_long(&self, asked: Option<Duration>) -> bool {
+        self.max_retry_after.is_some() && asked > self.max_retry_after
     }
 
     /// Why an answer with the status of a success is none, by its body.

@@ -93,6 +93,25 @@ fn an_outage_of_a_minute_takes_a_few_tries_and_no_job() {
 }
 
 #[test]
+fn an_outage_without_connections_takes_no_job_however_few_are_in_flight() {
+    for slots in [1, 2, 20] {
+        for seed in 0..20 {
+            let mut rules = usual(seed);
+            rules.slots = Cost::new(slots);
+            rules.limits = vec!["20/s".parse().unwrap()];
+            let end = || lost(FailureKind::Connect, Reached::NotSent);
+            let (_, summary) = sends(rules, jobs(400), out_of_order(end));
+            let counts = summary.tally.counts;
+            assert_eq!(
+                (counts.ok, counts.failed),
+                (400, 0),
+                "{slots} slots, seed {seed}"
+            );
+        }
+    }
+}
+
+#[test]
 fn the_rest_of_an_origin_grows_up_to_the_longest() {
     let mut rules = usual(0);
     rules.retry.jitter = Jitter::None;

@@ -391,3 +391,44 @@ fn a_try_is_cut_where_the_time_of_its_job_ends() {
         "{ends:?}"
     );
 }
+
+#[test]
+fn a_wait_rests_the_key_also_where_the_job_itself_is_not_sent_again() {
+    for (on, fields) in [
+        (Some("none"), &[("retry-after", "3")][..]),
+        (None, &[("retry-after", "3"), ("x-should-retry", "false")]),
+    ] {
+        let mut rules = patient(Some(1));
+        if let Some(on) = on {
+            rules.retry.on = on.parse().unwrap();
+        }
+        let seen = seen(rules, jobs(5), |_, job, _| match job.place.line {
+            1 => refusal(429, fields, ""),
+            _ => refusal(200, &[], ""),
+        });
+        assert_eq!(seen.summary.tally.counts.failed, 1);
+        let moments: Vec<u64> = seen.sent.iter().map(|(_, at)| *at).collect();
+        assert_eq!(moments.len(), 5, "{fields:?}");
+        assert!(
+            moments[2] >= moments[1] + 3 * SECOND,
+            "{fields:?}: {moments:?}"
+        );
+    }
+}
+
+#[test]
+fn a_403_that_speaks_of_limits_says_nothing_of_the_key() {
+    let mut rules = patient(Some(10));
+    rules.stop_if = vec!["401,403>=20 in a row".parse().unwrap()];
+    let mut answers = 0;
+    let seen = seen(rules, jobs(60), |_, _, _| {
+        answers += 1;
+        if answers <= 25 {
+            refusal(403, &[("retry-after", "1")], "")
+        } else {
+            refusal(200, &[], "")
+        }
+    });
+    assert_eq!(seen.end, End::Finished);
+    assert_eq!(seen.summary.tally.counts.ok, 60);
+}
