@@ -22,7 +22,7 @@ impl LimitArgs {
         if let (Some(key), []) = (&self.per, &specs[..]) {
             return Err(Problem::usage(
                 format!("--per {key} has no limit to keep apart"),
-                "give --qps or another limit with it",
+                "give --qps or another limit with it; a high one, where --adaptive is to find the right one",
             ));
         }
         name_apart(&mut specs)?;

@@ -225,7 +225,7 @@ const FINDINGS: [fn(&Seen) -> Option<String>; 12] = [
         let unseen = seen.summary.unseen?;
         (unseen.breaks > 0).then(|| {
             format!(
-                "the breaker paused an origin {}, {} in all, as 20 tries in a row failed: \
+                "the breaker paused an origin {}, {} in all, as its tries failed in a row: \
                  one job at a time asked whether it was back",
                 plural(unseen.breaks, "time", "times"),
                 show_span(unseen.broken_for)
@@ -729,6 +729,8 @@ mod tests {
             summary.tally.statuses.extend([(200, 88), (429, 12)]);
             summary.tally.failures.insert(FailureKind::Limit, 2);
             summary.tally.failures.insert(FailureKind::QueueTimeout, 3);
+            let too_long = FailureKind::RetryAfterTooLong;
+            summary.tally.failures.insert(too_long, 1);
             summary.unseen = Some(Unseen {
                 unrepeated: 1,
                 breaks: 3,
@@ -742,11 +744,12 @@ mod tests {
         .findings;
         for (finding, text) in findings.iter().zip([
             "429s while every own limit held (12 of 100 answers)",
+            "1 job was told to wait longer than --max-retry-after",
             "2 jobs can never fit a limit",
             "3 jobs were not sent",
             "1 failed try was not repeated",
             "12 % of all tries were retries",
-            "the breaker paused an origin 3 times, 62.0 s in all, as 20 tries in a row failed",
+            "the breaker paused an origin 3 times, 62.0 s in all, as its tries failed in a row",
             "the retry budget (10 % of the jobs) held 37 retries back, 12.3 s in all",
             "look-ahead was full of one origin 10 %",
             "this program was late 10 %",
