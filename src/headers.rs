@@ -55,6 +55,13 @@ impl Headers {
         }
     }
 
+    /// Adds those whose name is wanted.
+    pub fn add_some(&mut self, others: Lines<'_>, is_wanted: impl Fn(&[u8]) -> bool) {
+        for (name, value) in others.iter().filter(|(name, _)| is_wanted(name)) {
+            self.put(name, value);
+        }
+    }
+
     fn put(&mut self, name: &[u8], value: &[u8]) {
         self.is_minded |= MINDED.contains(&name);
         self.lines.reserve(name.len() + value.len() + 4);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Method;
 use memchr::memchr3;
-use url::Url;
+use url::{Position, Url};
 
 use crate::headers::Lines;
 use crate::kept::Kept;
@@ -218,6 +218,20 @@ fn without_user(before: &str) -> String {
 /// Scheme, host and port: what a server's pause applies to, and what a lane is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Origin(pub Arc<str>);
+
+/// Scheme, host and port, the last only if it is not the scheme's own.
+pub fn origin_of(url: &Url) -> Cow<'_, str> {
+    if url.username().is_empty() && url.password().is_none() {
+        Cow::Borrowed(&url[..Position::AfterPort])
+    } else {
+        Cow::Owned(url.origin().ascii_serialization())
+    }
+}
+
+/// The host, with its port if that is not the scheme's own.
+pub fn host_of(url: &Url) -> &str {
+    &url[Position::BeforeHost..Position::AfterPort]
+}
 
 impl fmt::Display for Origin {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,11 +2,12 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-// Floor 1, words: quantities, problems, chance and JSON in place.
+// Floor 1, words: quantities, problems, chance, secrets and JSON in place.
 pub mod dice;
 pub mod error;
 pub mod json;
 pub mod letters;
+pub mod secret;
 pub mod statuses;
 pub mod units;
 
@@ -25,6 +26,7 @@ pub mod metrics;
 pub mod model;
 pub mod proof;
 pub mod quota;
+pub mod redirect;
 pub mod retry;
 pub mod usage;
 

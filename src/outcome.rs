@@ -112,10 +112,12 @@ pub enum FailureKind {
     QueueTimeout,
     /// The server asks for a longer wait than `--max-retry-after`.
     RetryAfterTooLong,
+    /// A redirect that leads nowhere, or nowhere new.
+    Redirect,
 }
 
 impl FailureKind {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Invalid,
         Self::Connect,
         Self::Dns,
@@ -129,6 +131,7 @@ impl FailureKind {
         Self::Limit,
         Self::QueueTimeout,
         Self::RetryAfterTooLong,
+        Self::Redirect,
     ];
 
     /// The kind of this word.
@@ -152,6 +155,7 @@ impl FailureKind {
             Self::Limit => "limit",
             Self::QueueTimeout => "queue_timeout",
             Self::RetryAfterTooLong => "retry_after_too_long",
+            Self::Redirect => "redirect",
         }
     }
 }

@@ -194,6 +194,7 @@ fn first_failure(failure: &Failure) -> String {
         | FailureKind::BodyTooLarge
         | FailureKind::BodyError
         | FailureKind::RetryAfterTooLong
+        | FailureKind::Redirect
         | FailureKind::Http
         | FailureKind::Limit
         | FailureKind::QueueTimeout => "",

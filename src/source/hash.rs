@@ -5,9 +5,9 @@ use std::hash::Hasher as _;
 use http::Method;
 use twox_hash::XxHash3_64;
 
-use super::secret::is_credential;
 use crate::headers::Lines;
 use crate::job::JobHash;
+use crate::secret::is_credential;
 
 /// See [`JobHash`]: the order of the parts is fixed, for results are matched by it. The seed of each part is the hash
 /// of those before it, so that no two lists of parts are one run of bytes.

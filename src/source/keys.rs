@@ -8,15 +8,15 @@ use http::HeaderName;
 use http::header::HOST;
 use serde_json::value::RawValue;
 use twox_hash::XxHash3_128;
-use url::{Position, Url};
+use url::Url;
 
-use super::secret::{is_secret_field, is_secret_header};
 use super::shown::shown;
 use crate::error::Problem;
 use crate::headers::Lines;
-use crate::job::{Keys, without_credentials};
+use crate::job::{Keys, host_of, without_credentials};
 use crate::json::{self, Member, Pointer};
 use crate::limit::KeyBy;
+use crate::secret::{is_secret_field, is_secret_header};
 
 /// So many values of a key are shared by the jobs that have them: those met last.
 const SHARED: usize = 32;
@@ -122,7 +122,7 @@ impl By {
 
 impl Column {
     fn of(&mut self, fields: &LineFields<'_>, url: &Url, headers: Lines<'_>) -> Arc<str> {
-        let host = || Cow::Borrowed(&url[Position::BeforeHost..Position::AfterPort]);
+        let host = || Cow::Borrowed(host_of(url));
         let value = match &self.by {
             By::Host => bytes(host()),
             By::Header(name) => match header(headers, name) {

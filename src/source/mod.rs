@@ -17,7 +17,6 @@ mod once;
 mod reader;
 mod resume;
 mod rules;
-mod secret;
 mod shown;
 mod spec;
 mod strict;

@@ -1,12 +1,10 @@
 //! The job that a line makes, by the rules of the command line. Floor 4: doors.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method};
-use url::{Position, Url};
 
 use super::draft::{Content, Draft, Fault, SaidUnits};
 use super::keys::KeyTable;
@@ -17,7 +15,7 @@ use super::{at, hash};
 use crate::error::Problem;
 use crate::estimate::Estimate;
 use crate::headers::Headers;
-use crate::job::{History, Job, Origin, Place, Target, Units, UnitsFrom};
+use crate::job::{History, Job, Origin, Place, Target, Units, UnitsFrom, origin_of};
 use crate::kept::{Body, Kept};
 use crate::retry::IDEMPOTENCY_KEY;
 use crate::units::Cost;
@@ -173,15 +171,6 @@ impl Rules {
             output,
             source,
         })
-    }
-}
-
-/// Scheme, host and port, the last only if it is not the scheme's own.
-fn origin_of(url: &Url) -> Cow<'_, str> {
-    if url.username().is_empty() && url.password().is_none() {
-        Cow::Borrowed(&url[..Position::AfterPort])
-    } else {
-        Cow::Owned(url.origin().ascii_serialization())
     }
 }
 

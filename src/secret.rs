@@ -1,4 +1,4 @@
-//! Names whose values are credentials, and may be neither kept nor shown. Floor 4: doors.
+//! Names whose values are credentials, and may be neither kept nor shown. Floor 1: words.
 
 /// Headers that are credentials and nothing else. Results are matched by hashes that leave them out: the
 /// list stays as it is.
@@ -41,18 +41,18 @@ const PARTS_OF_FIELDS: [&str; 10] = [
 ];
 
 /// Whether a header, in lower case, is a credential, and a job keeps its hash when that is changed.
-pub(super) fn is_credential(header: &[u8]) -> bool {
+pub fn is_credential(header: &[u8]) -> bool {
     CREDENTIALS.iter().any(|name| name.as_bytes() == header)
 }
 
 /// Whether the value of a header may be a credential.
-pub(super) fn is_secret_header(name: &str) -> bool {
+pub fn is_secret_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     PARTS_OF_HEADERS.iter().any(|part| name.contains(part))
 }
 
 /// Whether what these steps lead to, from the whole of a job's line, may be or hold a credential.
-pub(super) fn is_secret_field(steps: &[Box<str>]) -> bool {
+pub fn is_secret_field(steps: &[Box<str>]) -> bool {
     match steps {
         [] => true,
         [first, rest @ ..] if **first == *"headers" => {
