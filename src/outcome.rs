@@ -11,7 +11,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use crate::fields::Fields;
-use crate::job::{BadLine, Job};
+use crate::job::{BadLine, Job, Keys};
 use crate::units::Tick;
 
 /// The status line and headers of an answer.
@@ -189,6 +189,71 @@ pub struct Try {
     pub failure: Option<Failure>,
     /// Its units, where a limit counts them.
     pub units: Option<UnitsSpent>,
+    /// The redirects that it followed, in order. Moments above are of its first request, but for the last: they are over
+    /// with the last one.
+    pub hops: Vec<Hop>,
+}
+
+/// A redirect that was followed: a request of its own, within the same try.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hop {
+    /// Where it led, without credentials.
+    pub url: Box<str>,
+    /// The status that said so.
+    pub status: StatusCode,
+    /// What became of credentials.
+    pub credentials: Credentials,
+    /// The values of the keys of the limits that it paid, in the order of the run.
+    pub keys: Keys,
+    /// When the limits were granted; `None`: the try was over before.
+    pub granted: Option<Tick>,
+    /// When it was handed over to be written.
+    pub sent: Option<Tick>,
+    /// When the first byte of its answer came.
+    pub first_byte: Option<Tick>,
+}
+
+/// What becomes of credentials at a redirect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Credentials {
+    /// They go along, if there are any.
+    Kept,
+    /// They are not for another origin, and do not come back.
+    Dropped,
+}
+
+impl Try {
+    /// When its last request was granted.
+    pub fn granted_last(&self) -> Tick {
+        let hop = self.hops.last().and_then(|hop| hop.granted);
+        hop.unwrap_or(self.granted)
+    }
+
+    /// When its last request was sent.
+    pub fn sent_last(&self) -> Option<Tick> {
+        self.hops.last().map_or(self.sent, |hop| hop.sent)
+    }
+
+    /// When the first byte of the answer to its last request came.
+    pub fn first_byte_last(&self) -> Option<Tick> {
+        self.hops
+            .last()
+            .map_or(self.first_byte, |hop| hop.first_byte)
+    }
+
+    /// The same, to be told.
+    pub fn first_byte_mut(&mut self) -> &mut Option<Tick> {
+        match self.hops.last_mut() {
+            Some(hop) => &mut hop.first_byte,
+            None => &mut self.first_byte,
+        }
+    }
+
+    /// When its requests were sent.
+    pub fn sends(&self) -> impl Iterator<Item = Tick> {
+        let hops = self.hops.iter().filter_map(|hop| hop.sent);
+        self.sent.into_iter().chain(hops)
+    }
 }
 
 /// What a job waited for, in the order of the names. They are so few that all are looked through, and the first

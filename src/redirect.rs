@@ -7,7 +7,7 @@ use url::Url;
 use crate::headers::Headers;
 use crate::job::{Job, Keys, Origin, Target, origin_of, without_credentials};
 use crate::kept::{Body, Kept};
-use crate::outcome::Head;
+use crate::outcome::{Credentials, Head};
 use crate::secret::is_secret_header;
 
 /// What is done with an answer that sends its request on.
@@ -62,15 +62,6 @@ pub struct Step {
     pub job: Job,
     /// Whether credentials of the request before stay behind.
     pub credentials: Credentials,
-}
-
-/// What becomes of credentials at a redirect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Credentials {
-    /// They go along, if there are any.
-    Kept,
-    /// They are not for another origin, and do not come back.
-    Dropped,
 }
 
 /// Whether an answer of this status sends its request on. RFC 9110 §15.4.2 to §15.4.4, §15.4.8, §15.4.9.
@@ -189,6 +180,11 @@ fn method_after(status: StatusCode, method: &Method) -> Method {
     } else {
         Method::GET
     }
+}
+
+/// Whether a redirect of this status says that its request, of this method, is done: what it names is only looked at.
+pub fn tells_where_to_look(status: StatusCode, method: &Method) -> bool {
+    !keeps_body(status, method)
 }
 
 fn keeps_body(status: StatusCode, method: &Method) -> bool {

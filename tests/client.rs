@@ -152,6 +152,7 @@ async fn send(client: &mut Client, job: &Job, timeout: Duration) -> Told {
         due: now,
         charged_at: now,
         attempt: 1,
+        began: now,
         give_up_at: now.after(timeout),
     };
     client.start(ticket, job, grant, clock);

@@ -20,6 +20,8 @@ mod order;
 mod ordered;
 #[path = "engine/plan.rs"]
 mod plan;
+#[path = "engine/redirects.rs"]
+mod redirects;
 #[path = "engine/refusals.rs"]
 mod refusals;
 #[path = "engine/stops.rs"]

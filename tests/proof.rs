@@ -10,10 +10,12 @@ use http::StatusCode;
 use proptest::prelude::*;
 use shaper::drive::simulated::{self, Seen, Simulation};
 use shaper::engine::{Grant, Rules, Seam};
+use shaper::fields::Fields;
 use shaper::job::{Job, Keys, Origin, Place, Target, Units, UnitsFrom};
 use shaper::limit::{Leaves, Setting, Since, Spec};
 use shaper::outcome::{Failure, FailureKind, Reached, Reply, Try, Usage};
 use shaper::proof::{Event, Proof, Proved, Proven, Prover, Terms, Verdict};
+use shaper::redirect::Follow;
 use shaper::retry::{Backoff, Jitter, Policy};
 use shaper::units::{Cost, Tick};
 
@@ -62,6 +64,7 @@ fn rules(limits: &[Spec]) -> Rules {
     Rules {
         slots: Cost::new(20),
         limits: limits.to_vec(),
+        follow: Follow::Redirects,
         retry: Policy {
             jitter: Jitter::None,
             backoff: "1ms..20ms".parse::<Backoff>().unwrap(),
@@ -96,6 +99,11 @@ fn run(rules: Rules, lines: Vec<simulated::Line>, surprise: u64) -> Vec<(u64, Ti
             (1, 4) => return (latency, Err(fails(FailureKind::Timeout, Reached::Sent))),
             _ => {}
         }
+        if let Some(place) = sent_on(job) {
+            let mut reply = simulated::reply(StatusCode::FOUND);
+            reply.head.headers = Fields::of([("location", place)]);
+            return (latency, Ok(reply));
+        }
         let refused = grant.attempt == 1 && line.is_multiple_of(5);
         let status = if refused {
             StatusCode::TOO_MANY_REQUESTS
@@ -125,8 +133,17 @@ fn tries(limits: &[Spec], jobs: &[(u64, u64)], surprise: u64) -> Vec<Try> {
     jobs.into_iter().flat_map(|(_, _, tries)| tries).collect()
 }
 
-fn event(made: &Try) -> Option<Event> {
-    Event::of(made, &Keys::default())
+fn events(made: &Try) -> Vec<Event> {
+    Event::all_of(made, &Keys::default()).collect()
+}
+
+/// Where the server sends this request on to: some jobs once, and some of them again.
+fn sent_on(job: &Job) -> Option<&'static str> {
+    match (job.target.url.path(), job.place.line % 12) {
+        ("/", 1 | 2 | 6 | 7) => Some("/a"),
+        ("/a", 1 | 6) => Some("//other.test/b"),
+        _ => None,
+    }
 }
 
 fn in_micros(proof: &[Spec], tries: &[Try]) -> Proven {
@@ -137,7 +154,7 @@ fn in_micros(proof: &[Spec], tries: &[Try]) -> Proven {
         answered: floor(event.answered),
         ..event
     };
-    let events = tries.iter().filter_map(event).map(floored).collect();
+    let events = tries.iter().flat_map(events).map(floored).collect();
     let terms = Terms {
         rounding: Duration::from_micros(1),
         ..Terms::default()
@@ -210,10 +227,10 @@ proptest! {
         let killed = Tick(killed);
         let first = run(rules(&limits), lines(&jobs), surprise);
         let (recorded, lost): (Vec<_>, Vec<_>) = first.into_iter().partition(|(_, at, _)| *at < killed);
-        let told: Vec<Event> = recorded.iter().flat_map(|(_, _, tries)| tries).filter_map(event).collect();
+        let told: Vec<Event> = recorded.iter().flat_map(|(_, _, tries)| tries).flat_map(events).collect();
         let in_flight = lost.iter().flat_map(|(_, _, tries)| tries);
         let in_flight = in_flight.filter(|made| made.granted < killed && made.done >= killed);
-        let in_flight: Vec<Event> = in_flight.filter_map(event).filter(|event| event.sent < killed).collect();
+        let in_flight: Vec<Event> = in_flight.flat_map(events).filter(|event| event.sent < killed).collect();
 
         let began = killed.after(Duration::from_nanos(pause));
         let setting = Setting { epoch: began.since(Tick::ZERO), ..Setting::VIRTUAL };
@@ -227,7 +244,7 @@ proptest! {
         let left = left.map(|(_, job)| (Tick::ZERO, job)).collect();
         let second = run(Rules { seam, setting, ..rules(&limits) }, left, surprise);
         let onward = |at: Tick| at.after(began.since(Tick::ZERO));
-        let second = second.iter().flat_map(|(_, _, tries)| tries).filter_map(event).map(|event| Event {
+        let second = second.iter().flat_map(|(_, _, tries)| tries).flat_map(events).map(|event| Event {
             granted: onward(event.granted),
             sent: onward(event.sent),
             answered: onward(event.answered),

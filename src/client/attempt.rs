@@ -197,7 +197,7 @@ impl Attempt {
 
     /// The longest that it may take.
     fn whole(&self) -> Duration {
-        self.grant.give_up_at.since(self.grant.charged_at)
+        self.grant.give_up_at.since(self.grant.began)
     }
 }
 

@@ -80,7 +80,7 @@ pub(super) fn open(
     let mut earlier = results::look(path, &Needs::of(limits), zero, damage)?;
     if let Some(run) = &run {
         let keys = keys_of(limits);
-        let unrecorded = run.unrecorded(&keys).filter_map(Unrecorded::event);
+        let unrecorded = run.unrecorded(&keys).flat_map(Unrecorded::events);
         let (counting, older): (Vec<_>, Vec<_>) =
             unrecorded.partition(|send| send.answered >= zero);
         earlier.sends.extend(counting);

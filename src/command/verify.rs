@@ -67,7 +67,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
         firsts.add(&results.shown(), sends.first)?;
         if let Some(run) = run {
             let keys = keys_of(&limits);
-            let unrecorded = run.unrecorded(&keys).filter_map(Unrecorded::event);
+            let unrecorded = run.unrecorded(&keys).flat_map(Unrecorded::events);
             sends.events.extend(unrecorded);
         }
         if manifests.len() > 1 {

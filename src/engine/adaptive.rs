@@ -35,7 +35,7 @@ impl Engine {
             self.teach(ticket, quota.counts, &Lesson::Told(&standing));
         }
         if !word.refuses(head.status) && !head.status.is_server_error() {
-            let granted = self.roll.work(ticket).current().granted;
+            let granted = self.roll.work(ticket).current().granted_last();
             let (at, lesson) = (head.at, Counts::Requests);
             self.teach(ticket, lesson, &Lesson::Accepted { granted, at });
         }
@@ -50,12 +50,12 @@ impl Engine {
         let asked = work.said.wait;
         let refused = work.said.refused;
         let last = work.current();
-        let (Some(status), Some(at)) = (last.status, last.first_byte) else {
+        let (Some(status), Some(at)) = (last.status, last.first_byte_last()) else {
             return;
         };
         if refused || status == StatusCode::SERVICE_UNAVAILABLE {
             let lesson = Lesson::Refused {
-                granted: last.granted,
+                granted: last.granted_last(),
                 at,
                 back: asked.map(|wait| at.after(wait)),
             };

@@ -1,5 +1,6 @@
 //! Admission: who may go now, oldest first, so that nobody younger makes an older one wait. Floor 3: rules.
 
+use super::gate::Asks;
 use super::heads::LaneId;
 use super::held::{Held, Phase};
 use super::keyed::StateId;
@@ -98,7 +99,9 @@ impl Engine {
             .could_go
             .max(self.lanes.open_since(lane))
             .max(self.now.before(self.rules.slack));
-        let opening = self.gate.opening(&work.job, states, from, self.now);
+        let opening = self
+            .gate
+            .opening(&work.job, states, (from, self.now), Asks::First);
         match opening.and_then(|at| self.in_turn(seq, &work.job, at)) {
             Ok(at) => self
                 .harmless(seq, &work.job, states, at, closed)
@@ -144,7 +147,7 @@ impl Engine {
     fn go(&mut self, ticket: Ticket, lane: LaneId, at: Tick, actions: &mut Vec<Action>) {
         let held = self.roll.get(ticket);
         let work = held.work.as_mut().expect(HAS_WORK);
-        self.gate.take(&work.job, at, &mut held.holds);
+        self.gate.take(&work.job, at, &mut held.holds, Asks::First);
         if let Some(in_order) = &mut self.in_order {
             in_order.goes(held.seq, work.job.slots);
         }
@@ -211,7 +214,8 @@ impl Engine {
         {
             return Err(waits);
         }
-        for elder in closed.iter().filter_map(|one| one.elder.as_ref()) {
+        let elders = closed.iter().filter_map(|one| one.elder.as_ref());
+        for elder in elders.chain(&self.going_on) {
             if let Some(rule) = self.gate.delays(job, states, at, elder) {
                 return Err(self.gate.behind(rule, states, elder.at));
             }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::gate::Asks;
 use super::heads::LaneId;
 use super::keyed::StateId;
 use super::obstacle::{Elder, Obstacle, Stops, Until};
@@ -60,7 +61,9 @@ impl Engine {
             let from = self.roll.peek(ticket).work().could_go;
             let from = from.max(self.lanes.open_since(lane));
             let from = from.max(self.now.before(self.rules.slack));
-            let opening = self.gate.opening(job, states, from, self.now);
+            let opening = self
+                .gate
+                .opening(job, states, (from, self.now), Asks::First);
             let opening = opening.and_then(|at| self.in_turn(seq, job, at));
             let at = match opening {
                 Ok(at) => Some(at),

@@ -63,6 +63,25 @@ pub(super) struct Gate {
     names: Vec<Arc<str>>,
 }
 
+/// Which request of a try asks for its grant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asks {
+    /// The first: it takes slots, too.
+    First,
+    /// One that a redirect asks for: it has the slots of the first.
+    Next,
+}
+
+impl Asks {
+    /// Whether it has to do with this rule.
+    fn pays(self, rule: &Rule) -> bool {
+        match self {
+            Self::First => true,
+            Self::Next => !rule.is_slots(),
+        }
+    }
+}
+
 impl Gate {
     pub(super) fn new(rules: &Rules) -> Self {
         let keys = keys_of(&rules.limits);
@@ -228,13 +247,13 @@ impl Gate {
         &self,
         job: &Job,
         states: &[StateId],
-        from: Tick,
-        now: Tick,
+        (from, now): (Tick, Tick),
+        asks: Asks,
     ) -> Result<Tick, Obstacle> {
         let (mut at, mut last) = (from, None);
         let mut release: Option<(Owner, Stops)> = None;
         for (number, (rule, &state)) in self.rules.iter().zip(states).enumerate() {
-            let Some(cost) = rule.wanted(job) else {
+            let Some(cost) = rule.wanted(job).filter(|_| asks.pays(rule)) else {
                 continue;
             };
             match self.states.limit(state).ready(from, cost) {
@@ -334,10 +353,10 @@ impl Gate {
     }
 
     /// Takes everything, at the moment that [`Gate::opening`] told.
-    pub(super) fn take(&mut self, job: &Job, at: Tick, holds: &mut Holds) {
+    pub(super) fn take(&mut self, job: &Job, at: Tick, holds: &mut Holds, asks: Asks) {
         holds.taken.clear();
         for (rule, &state) in self.rules.iter().zip(&*holds.states) {
-            let cost = rule.charge.of(job);
+            let cost = rule.charge.of(job).filter(|_| asks.pays(rule));
             let limit = self.states.limit_mut(state);
             holds.taken.push(cost.map(|cost| limit.take(at, cost)));
         }
@@ -388,18 +407,25 @@ impl Gate {
         let (spent, refund) = (paid.spent(job), self.refund);
         self.settle(holds, at, Moment::Ended, |charge| {
             let own = spent.and_then(|spent| charge.spent(spent));
-            match (own, paid) {
+            Some(match (own, paid) {
                 (Some(own), _) => paid.charge(own, refund),
                 (None, Paid::NotSent) => Used::NeverSent,
                 (None, Paid::Unanswered | Paid::Refused | Paid::Answered(_)) => Used::Unknown,
-            }
+            })
         });
         spent
     }
 
+    /// Its first request was answered by a redirect: that is paid, and what the try costs of units is known later.
+    pub(super) fn sent_on(&mut self, holds: &mut Holds, at: Tick) {
+        self.settle(holds, at, Moment::Ended, |charge| {
+            (charge == Charge::Requests).then_some(Used::Unknown)
+        });
+    }
+
     /// The result is in the file, or the job goes to rest: slots are free.
     pub(super) fn released(&mut self, holds: &mut Holds, at: Tick) {
-        self.settle(holds, at, Moment::Recorded, |_| Used::Unknown);
+        self.settle(holds, at, Moment::Recorded, |_| Some(Used::Unknown));
     }
 
     fn settle(
@@ -407,15 +433,17 @@ impl Gate {
         holds: &mut Holds,
         at: Tick,
         moment: Moment,
-        used: impl Fn(Charge) -> Used,
+        used: impl Fn(Charge) -> Option<Used>,
     ) {
         let rules = self.rules.iter().zip(&*holds.states);
         for ((rule, &state), hold) in rules.zip(&mut holds.taken) {
             let limit = self.states.limit_mut(state);
             if limit.settles_on() == moment
+                && hold.is_some()
+                && let Some(used) = used(rule.charge)
                 && let Some(hold) = hold.take()
             {
-                limit.settle(hold, at, used(rule.charge));
+                limit.settle(hold, at, used);
             }
         }
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::gate::Holds;
 use super::heads::LaneId;
+use super::hop::Away;
 use super::keyed::StateId;
 use super::rules::Keeps;
 use super::talk::Ticket;
@@ -27,12 +28,19 @@ pub(super) struct Held {
     pub(super) work: Option<Work>,
     /// Its lane; `None` for a line that never had one.
     pub(super) lane: Option<LaneId>,
+    /// Where a redirect has led its try: lane and holds are then those of what is asked there.
+    pub(super) away: Option<Box<Away>>,
 }
 
 impl Held {
     /// What is still to do.
     pub(super) fn work(&self) -> &Work {
         self.work.as_ref().expect(ONE_ANSWER)
+    }
+
+    /// The try that is in flight.
+    pub(super) fn current(&mut self) -> &mut Try {
+        self.work.as_mut().expect(ONE_ANSWER).current()
     }
 }
 
@@ -225,6 +233,7 @@ impl Roll {
             holds: Holds::default(),
             work: None,
             lane: None,
+            away: None,
         });
         if let Some(ticket) = self.free.pop() {
             self.places[ticket.0 as usize] = held;

@@ -567,6 +567,13 @@ impl Lanes {
         rests.max_by_key(|(until, _)| *until)
     }
 
+    /// Until when nothing of this lane is sent, or nothing to its origin, if that is still to come.
+    pub(super) fn rests(&self, id: LaneId, now: Tick) -> Option<Tick> {
+        let own = self.lane(id).paused.map(|(until, _)| until);
+        let origin = self.origin_rests(id, now).map(|(until, _)| until);
+        own.max(origin).filter(|until| *until > now)
+    }
+
     /// A try on this lane has ended at `at`, and tells that of its origin. `rest` is how long that rests, if it fails
     /// again and again, by the number of the rest and the one before it.
     pub(super) fn ends(

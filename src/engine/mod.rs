@@ -17,6 +17,7 @@ mod guard;
 mod heads;
 mod held;
 mod hold;
+mod hop;
 mod idle;
 mod keyed;
 mod lanes;
@@ -38,7 +39,7 @@ mod upheaval;
 mod word;
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,9 +52,11 @@ use gate::Gate;
 use guard::Travel;
 use heads::LaneId;
 use held::{Phase, Roll, Work};
+use hop::{never_went, unless_done};
 use lanes::{Entry, Joins, Lanes};
 use lookahead::Load;
 pub use lookahead::LookAhead;
+use obstacle::Elder;
 use order::InOrder;
 use paid::Paid;
 use rests::{Rest, Rested, Rests};
@@ -92,6 +95,10 @@ pub struct Engine {
     /// Lines asked for and not yet here.
     asked: usize,
     flying: usize,
+    /// Tries in flight that a redirect sends on, and that wait to go; by age.
+    hops: BTreeSet<(u64, Ticket)>,
+    /// Those of them that have their moment: no job makes them wait longer.
+    going_on: Vec<Elder>,
     /// Results that are handed over to be written.
     recording: usize,
     /// What is not yet handed over, where that has an order.
@@ -132,6 +139,8 @@ impl Engine {
             gate,
             asked: 0,
             flying: 0,
+            hops: BTreeSet::new(),
+            going_on: Vec::new(),
             recording: 0,
             in_order: match rules.order {
                 Order::ByCompletion => None,
@@ -170,7 +179,7 @@ impl Engine {
                 self.asked = 0;
                 self.input = Input::Ended(how);
             }
-            Event::Connected(ticket, at) => self.roll.work(ticket).current().connected = Some(at),
+            Event::Connected(ticket, at) => self.connected(ticket, at),
             Event::Sent(ticket, at) => self.sent(ticket, at),
             Event::Answered(ticket, head) => self.answered(ticket, &head),
             Event::Ended(ticket, at, end) => self.ended(ticket, at, *end, actions),
@@ -192,6 +201,7 @@ impl Engine {
         }
         self.wake();
         self.measure_guard();
+        let hop = self.go_on(actions);
         let mut scan = self.admit(actions);
         while self.expire(actions) || self.wake_jobs() {
             self.heed_rules(actions);
@@ -231,6 +241,7 @@ impl Engine {
             pause.map(|(until, _)| until),
             rest,
             self.next_deadline(),
+            hop,
             self.over_at(),
         ];
         next.into_iter().flatten().min()
@@ -513,6 +524,7 @@ impl Engine {
             retry_after: None,
             failure: None,
             units: None,
+            hops: Vec::new(),
         };
         work.begin(begun, self.rules.keeps);
         work.prepared = false;
@@ -522,9 +534,18 @@ impl Engine {
             due,
             charged_at,
             attempt,
+            began: now,
             give_up_at: out_of_time.unwrap_or(end).min(end),
         };
         Action::Send(ticket, work.job.clone(), grant)
+    }
+
+    /// What connecting takes is told of the first request of a try.
+    fn connected(&mut self, ticket: Ticket, at: Tick) {
+        let one = self.roll.work(ticket).current();
+        if one.hops.is_empty() {
+            one.connected = Some(at);
+        }
     }
 
     fn sent(&mut self, ticket: Ticket, at: Tick) {
@@ -533,6 +554,10 @@ impl Engine {
         self.lanes.given_back(&held.holds.states);
         let work = held.work.as_mut().expect(HAS_WORK);
         let now_try = work.current();
+        if let Some(hop) = now_try.hops.last_mut() {
+            hop.sent = Some(at);
+            return;
+        }
         now_try.sent = Some(at);
         let connected = now_try.connected;
         work.first_sent.get_or_insert(at);
@@ -548,8 +573,8 @@ impl Engine {
         self.gate.answered(&mut held.holds, head.at);
         self.lanes.given_back(&held.holds.states);
         let now_try = self.roll.work(ticket).current();
-        now_try.first_byte = Some(head.at);
-        if let (Some(sent), Some(travel)) = (now_try.sent, &mut self.travel) {
+        *now_try.first_byte_mut() = Some(head.at);
+        if let (Some(sent), Some(travel)) = (now_try.sent_last(), &mut self.travel) {
             travel.add(head.at.since(sent));
         }
         now_try.status = Some(head.status);
@@ -559,6 +584,7 @@ impl Engine {
         self.hear(ticket, head.status, head.at, &word);
     }
 
+    /// A request has ended, and its try with it, unless that goes on elsewhere.
     fn ended(
         &mut self,
         ticket: Ticket,
@@ -566,27 +592,46 @@ impl Engine {
         end: Result<Reply, Failure>,
         actions: &mut Vec<Action>,
     ) {
-        self.flying -= 1;
         if let Ok(reply) = &end
             && self.roll.work(ticket).current().status.is_none()
         {
             self.answered(ticket, &reply.head);
         }
+        let end = match end {
+            Ok(reply) if self.follows(&reply) => match self.is_sent_on(ticket, at, &reply.head) {
+                Ok(()) => return,
+                Err(failure) => Err(failure),
+            },
+            Ok(_) | Err(_) => end,
+        };
+        self.try_ended(ticket, at, end, actions);
+    }
+
+    fn try_ended(
+        &mut self,
+        ticket: Ticket,
+        at: Tick,
+        end: Result<Reply, Failure>,
+        actions: &mut Vec<Action>,
+    ) {
+        self.flying -= 1;
         if let Ok(reply) = &end {
             self.hear_body(ticket, reply);
         }
         self.learn_refusal(ticket);
         let draining = self.is_draining();
-        let paid = Paid::of(&end);
         let now = self.now;
         let held = self.roll.get(ticket);
-        let work = held.work.as_mut().expect(HAS_WORK);
-        if work.current().first_byte.is_none() {
+        let lane = held.lane.expect(IN_A_LANE);
+        if held.current().first_byte_last().is_none() {
             self.gate.answered(&mut held.holds, at);
         }
+        let (paid, away) = self.comes_home(ticket, Paid::of(&end));
+        let held = self.roll.get(ticket);
+        let seq = held.seq;
+        let work = held.work.as_mut().expect(HAS_WORK);
         let spent = self.gate.ended(&mut held.holds, now, paid, &work.job);
         self.lanes.given_back(&held.holds.states);
-        let (seq, lane) = (held.seq, held.lane.expect(IN_A_LANE));
         work.spent.add(spent.unwrap_or_default());
         if spent.is_some() && paid == Paid::Answered(None) {
             self.metrics.untold();
@@ -627,7 +672,12 @@ impl Engine {
         };
         let retry = &self.rules.retry;
         let verdict = retry.after(&work.job, made, &end, work.said);
-        let sign = Sign::of(&end, work.said, retry);
+        let verdict = unless_done(work, retry, verdict);
+        let sign = if work.tries.last().is_some_and(never_went) {
+            Sign::Nothing
+        } else {
+            Sign::of(&end, work.said, retry)
+        };
         self.lanes.ends(lane, (ticket, at), sign, |round, last| {
             retry.rest(seq, round, last, None)
         });
@@ -638,7 +688,7 @@ impl Engine {
                 if draining || self.lanes.is_closed(lane) {
                     self.vanish(ticket, actions);
                 } else {
-                    self.goes_to_rest(ticket, at, rest, &end);
+                    self.goes_to_rest((ticket, lane), at, rest, &end);
                 }
             }
             Verdict::Done(last) => {
@@ -652,19 +702,22 @@ impl Engine {
                 self.finish(ticket, last.status(), error, end.ok(), actions);
             }
         }
+        if let Some(lane) = away {
+            self.leave(lane);
+        }
     }
 
-    /// A job whose try ended so at `at` rests before the next one.
+    /// A job whose try ended so at `at`, on this lane, rests before the next one.
     fn goes_to_rest(
         &mut self,
-        ticket: Ticket,
+        (ticket, lane): (Ticket, LaneId),
         at: Tick,
         rest: Duration,
         end: &Result<Reply, Failure>,
     ) {
         let held = self.roll.get(ticket);
         held.phase = Phase::Resting;
-        let (seq, lane) = (held.seq, held.lane.expect(IN_A_LANE));
+        let seq = held.seq;
         let work = held.work.as_mut().expect(HAS_WORK);
         if let Some(in_order) = &mut self.in_order {
             in_order.waits(seq, ticket, work.job.slots);

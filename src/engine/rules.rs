@@ -11,6 +11,7 @@ use crate::limit::{Kind, NeverFits, Setting, Spec};
 use crate::metrics::{AtOnce, Owner, Setup};
 use crate::proof::Proof;
 use crate::quota::Provider;
+use crate::redirect::Follow;
 use crate::retry::{Budget, Policy};
 use crate::units::Cost;
 
@@ -35,6 +36,8 @@ pub struct Rules {
     pub arrivals: Arrivals,
     /// When a try is repeated.
     pub retry: Policy,
+    /// What is done with redirects.
+    pub follow: Follow,
     /// How many tries are repeated that no server has asked for.
     pub budget: Budget,
     /// An origin that worked is paused after so many failed tries in a row without an answer between them.
@@ -200,6 +203,7 @@ impl Default for Rules {
             queue_timeout: None,
             arrivals: Arrivals::default(),
             retry: Policy::default(),
+            follow: Follow::default(),
             budget: Budget::default(),
             breaks_after: BREAKS_AFTER,
             provider: None,

@@ -35,7 +35,8 @@ pub enum Event {
     Sent(Ticket, Tick),
     /// The head of an answer came: pauses count from its moment.
     Answered(Ticket, Box<Head>),
-    /// The last byte, or the failure, at this moment. A head that was not told before is told by this.
+    /// The last byte, or the failure, at this moment. A head that was not told before is told by this. Where redirects are
+    /// followed, it is the end of one request, and the try may go on with another.
     Ended(Ticket, Tick, Box<Result<Reply, Failure>>),
     /// The line of this job is in the file: only now is its slot free.
     Recorded(Ticket),
@@ -71,7 +72,7 @@ pub enum Action {
     /// This job may go soon: have a connection open for it, if its origin has answered before. At most so many are to be
     /// on their way there. Whatever comes of it, nobody is told.
     Prepare(Arc<Job>, usize),
-    /// Send this job now.
+    /// Send this job now. What a redirect asks for comes as a job of its own, for the same ticket.
     Send(Ticket, Arc<Job>, Grant),
     /// Write this result.
     Record(Ticket, Box<Outcome>),
@@ -79,7 +80,7 @@ pub enum Action {
     Stop(End),
 }
 
-/// The permission for one try: all limits and a slot, at one instant.
+/// The permission for one try: all limits and a slot, at one instant; or for a redirect of it, which keeps its slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grant {
     /// The position of the job in the input, from 0.
@@ -90,6 +91,8 @@ pub struct Grant {
     pub charged_at: Tick,
     /// 1 for the first try.
     pub attempt: u32,
+    /// Since when its time counts: the grant of its try.
+    pub began: Tick,
     /// When the try has to be over.
     pub give_up_at: Tick,
 }

@@ -3,8 +3,9 @@
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
+use crate::job::Keys;
 use crate::metrics;
-use crate::outcome::{Failure, FailureKind, Reached, Try, UnitsSpent};
+use crate::outcome::{self, Credentials, Failure, FailureKind, Reached, Try, UnitsSpent};
 use crate::proof::Event;
 use crate::units::Tick;
 
@@ -28,6 +29,20 @@ pub struct Unrecorded {
     /// The values of the keys of the limits, in the order of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     keys: Vec<String>,
+    /// The redirects that it followed and that were sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    hops: Vec<Hop>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Hop {
+    granted_us: u64,
+    sent_us: u64,
+    answered_us: u64,
+    http_status: u16,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    keys: Vec<String>,
 }
 
 impl Unrecorded {
@@ -35,6 +50,16 @@ impl Unrecorded {
     pub(super) fn of(left: &metrics::Unrecorded, started_us: u64) -> Self {
         let us = |at: Tick| started_us + at.0 / 1_000;
         let made = &left.made;
+        let words = |keys: &Keys| keys.iter().map(ToString::to_string).collect();
+        let hops = made.hops.iter().filter_map(|hop| {
+            Some(Hop {
+                granted_us: us(hop.granted?),
+                sent_us: us(hop.sent?),
+                answered_us: us(hop.first_byte.unwrap_or(made.done)),
+                http_status: hop.status.as_u16(),
+                keys: words(&hop.keys),
+            })
+        });
         Self {
             granted_us: us(made.granted),
             sent_us: made.sent.map(us),
@@ -43,23 +68,34 @@ impl Unrecorded {
             http_status: made.status.map(|status| status.as_u16()),
             error: made.failure.as_ref().map(|it| it.kind.word().to_owned()),
             tokens: made.units,
-            keys: left.keys.iter().map(ToString::to_string).collect(),
+            keys: words(&left.keys),
+            hops: hops.collect(),
         }
     }
 
-    /// As a proof sees it, with moments since the Unix epoch; `None` if it was never sent.
-    pub fn event(&self) -> Option<Event> {
-        Some(Event {
+    /// Its requests as a proof sees them, with moments since the Unix epoch.
+    pub fn events(&self) -> impl Iterator<Item = Event> {
+        let first = self.sent_us.map(|sent| Event {
             granted: tick(self.granted_us),
-            sent: tick(self.sent_us?),
+            sent: tick(sent),
             answered: tick(self.answered_us),
             units: self.tokens.map(Box::new),
-            keys: self.keys.iter().map(|key| key.as_str().into()).collect(),
+            keys: keys(&self.keys),
             source: 0,
-        })
+        });
+        let hops = self.hops.iter().map(|hop| Event {
+            granted: tick(hop.granted_us),
+            sent: tick(hop.sent_us),
+            answered: tick(hop.answered_us),
+            units: None,
+            keys: keys(&hop.keys),
+            source: 0,
+        });
+        first.into_iter().chain(hops)
     }
 
-    /// The try, with moments since the Unix epoch. When it was due, and what its failure said, is not kept.
+    /// The try, with moments since the Unix epoch. When it was due, where it was sent on to, and what its failure said, is
+    /// not kept.
     pub fn made(&self) -> Try {
         let done = tick(self.done_us.unwrap_or(self.answered_us));
         let status = self.http_status.map(StatusCode::from_u16);
@@ -84,8 +120,27 @@ impl Unrecorded {
                 message: String::new(),
             }),
             units: self.tokens,
+            hops: self.hops.iter().filter_map(Hop::made).collect(),
         }
     }
+}
+
+impl Hop {
+    fn made(&self) -> Option<outcome::Hop> {
+        Some(outcome::Hop {
+            url: Box::default(),
+            status: StatusCode::from_u16(self.http_status).ok()?,
+            credentials: Credentials::Kept,
+            keys: keys(&self.keys),
+            granted: Some(tick(self.granted_us)),
+            sent: Some(tick(self.sent_us)),
+            first_byte: None,
+        })
+    }
+}
+
+fn keys(words: &[String]) -> Keys {
+    words.iter().map(|key| key.as_str().into()).collect()
 }
 
 fn tick(us: u64) -> Tick {

@@ -119,7 +119,7 @@ impl Tally {
         if let Some(spent) = done.units {
             self.units.add(spent);
         }
-        if let Some(sent) = done.sent {
+        for sent in done.sends() {
             let sent = Tick(nanos(whole_micros(sent.since(Tick::ZERO))));
             self.sends.add(sent);
             if self.first_sends.len() < FIRST_SENDS {

@@ -24,7 +24,7 @@ impl Mark {
     }
 }
 
-/// One try that was sent.
+/// One request that was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     /// When slots and limits were granted.
@@ -52,17 +52,28 @@ pub(super) struct Weight {
 }
 
 impl Event {
-    /// A try that has ended; `None` if it was never sent: it costs nothing.
-    pub fn of(ended: &Try, keys: &Keys) -> Option<Self> {
-        let sent = ended.sent?;
-        Some(Self {
+    /// The requests of a try that has ended, in order; one that was never sent costs nothing. The units are those of
+    /// the first.
+    pub fn all_of(ended: &Try, keys: &Keys) -> impl Iterator<Item = Self> {
+        let first = ended.sent.map(|sent| Self {
             granted: ended.granted,
             sent,
             answered: ended.first_byte.unwrap_or(ended.done),
             units: ended.units.map(Box::new),
             keys: keys.clone(),
             source: 0,
-        })
+        });
+        let hops = ended.hops.iter().filter_map(|hop| {
+            Some(Self {
+                granted: hop.granted?,
+                sent: hop.sent?,
+                answered: hop.first_byte.unwrap_or(ended.done),
+                units: None,
+                keys: hop.keys.clone(),
+                source: 0,
+            })
+        });
+        first.into_iter().chain(hops)
     }
 
     pub(super) fn weight(&self, counts: Counts) -> Weight {

@@ -88,7 +88,7 @@ impl Proof {
             .flying
             .front()
             .map_or(Tick(u64::MAX), |oldest| oldest.0);
-        if let Some(event) = Event::of(ended, keys) {
+        for event in Event::all_of(ended, keys) {
             self.sort(event, known);
         }
         self.release(known);
@@ -191,6 +191,7 @@ mod tests {
                 total,
                 ..UnitsSpent::default()
             }),
+            hops: Vec::new(),
         }
     }
 
@@ -224,8 +225,9 @@ mod tests {
                 .collect();
             let terms = Terms { slack: Duration::from_nanos(3), ..Terms::default() };
             let mut prover = Prover::new(&limits, terms);
+            let keys = Keys::default();
             let mut events: Vec<Event> =
-                tries.iter().filter_map(|made| Event::of(made, &Keys::default())).collect();
+                tries.iter().flat_map(|made| Event::all_of(made, &keys)).collect();
             for event in &events {
                 prover.granted(event);
             }

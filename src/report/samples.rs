@@ -373,6 +373,7 @@ impl Run {
             retry_after: None,
             failure,
             units: None,
+            hops: Vec::new(),
         };
         metrics.ended(end, &done, &Keys::default());
         let (verdict, error) = match status {

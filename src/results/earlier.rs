@@ -139,7 +139,9 @@ impl Earlier {
                 untold = Some(why);
                 None
             });
-            self.sends.extend(made.event(units, keys.clone(), line));
+            let told = (needs, &mut *names);
+            self.sends
+                .extend(made.events(units, keys.clone(), line, told));
             if let Some(why) = untold.take() {
                 self.untold.get_or_insert((line, why));
             }

@@ -98,6 +98,9 @@ impl Figures {
         let at = |at: Tick| Tick(at.0.saturating_sub(self.zero.0));
         (made.due, made.granted, made.done) = (at(made.due), at(made.granted), at(made.done));
         made.sent = made.sent.map(at);
+        for hop in &mut made.hops {
+            hop.sent = hop.sent.map(at);
+        }
         self.tally.tries += 1;
         self.made(&made);
     }
@@ -211,8 +214,9 @@ impl Figures {
         };
         for made in row.tries() {
             let units = row.units(made, &self.needs).ok().flatten();
-            let event = made.event(units, keys.clone(), at.source);
-            events.extend(event.map(|event| since(self.zero, event)));
+            let told = (&self.needs, &mut self.names);
+            let sends = made.events(units, keys.clone(), at.source, told);
+            events.extend(sends.map(|event| since(self.zero, event)));
         }
     }
 

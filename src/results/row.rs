@@ -11,7 +11,9 @@ use serde_json::value::RawValue;
 
 use super::Needs;
 use crate::job::{History, JobHash, Keys};
-use crate::outcome::{Failure, FailureKind, Reached, Spent, Try, UnitsSpent, Waits};
+use crate::outcome::{
+    Credentials, Failure, FailureKind, Hop, Reached, Spent, Try, UnitsSpent, Waits,
+};
 use crate::proof::Event;
 use crate::units::Tick;
 
@@ -81,6 +83,19 @@ pub(super) struct Made {
     error: Option<Why>,
     #[serde(default)]
     tokens: Option<Tokens>,
+    #[serde(default)]
+    hops: Vec<Onward>,
+}
+
+/// A redirect that a try followed.
+#[derive(Deserialize)]
+struct Onward {
+    http_status: u16,
+    granted_us: Option<u64>,
+    sent_us: Option<u64>,
+    first_byte_us: Option<u64>,
+    #[serde(default)]
+    per: Option<BTreeMap<String, String>>,
 }
 
 /// Why something failed.
@@ -314,6 +329,11 @@ impl Made {
                 message: String::new(),
             }),
             units,
+            hops: self
+                .hops
+                .iter()
+                .map(|hop| hop.as_hop(at))
+                .collect::<Result<_, _>>()?,
         }))
     }
 
@@ -334,32 +354,44 @@ impl Made {
         last.is_some_and(|last| tick(last) >= since)
     }
 
-    /// As a proof sees it; `None` if it was never sent.
-    pub(super) fn event(&self, units: Option<UnitsSpent>, keys: Keys, line: u64) -> Option<Event> {
-        let sent = self.sent_us?;
-        Some(Event {
-            granted: tick(self.granted_us.unwrap_or(sent)),
-            sent: tick(sent),
-            answered: tick(self.first_byte_us.or(self.done_us).unwrap_or(sent)),
-            units: units.map(Box::new),
-            keys,
-            source: line,
-        })
+    /// As a proof sees it: all its requests that were sent. A redirect has the keys of its job, but for those that it
+    /// tells itself.
+    pub(super) fn events(
+        &self,
+        units: Option<UnitsSpent>,
+        keys: Keys,
+        line: u64,
+        (needs, names): (&Needs, &mut Names),
+    ) -> impl Iterator<Item = Event> {
+        let event = |[granted, sent, answered]: [Option<u64>; 3], units, keys| {
+            let sent = sent?;
+            Some(Event {
+                granted: tick(granted.unwrap_or(sent)),
+                sent: tick(sent),
+                answered: tick(answered.or(self.done_us).unwrap_or(sent)),
+                units,
+                keys,
+                source: line,
+            })
+        };
+        let hops = self.hops.iter().map(|hop| {
+            let moments = [hop.granted_us, hop.sent_us, hop.first_byte_us];
+            event(moments, None, hop.keys(&keys, needs, names))
+        });
+        let hops: Vec<_> = hops.collect();
+        let first = [self.granted_us, self.sent_us, self.first_byte_us];
+        let first = event(first, units.map(Box::new), keys);
+        first.into_iter().chain(hops.into_iter().flatten())
     }
 
     /// Moments of one try follow each other, and none is beyond what a `u64` of nanoseconds holds.
     pub(super) fn is_in_order(&self) -> Result<(), String> {
-        let moments = [
-            ("granted_us", self.granted_us),
-            ("sent_us", self.sent_us),
-            ("first_byte_us", self.first_byte_us),
-            ("done_us", self.done_us),
-        ];
+        let hops = self.hops.iter();
+        let hops = hops.flat_map(|hop| moments(hop.granted_us, hop.sent_us, hop.first_byte_us));
+        let moments = moments(self.granted_us, self.sent_us, self.first_byte_us).into_iter();
+        let moments = moments.chain(hops).chain([("done_us", self.done_us)]);
         let mut last = ("", 0);
-        for (name, at) in moments
-            .into_iter()
-            .filter_map(|(name, at)| Some((name, at?)))
-        {
+        for (name, at) in moments.filter_map(|(name, at)| Some((name, at?))) {
             if at > u64::MAX / 1_000 {
                 return Err(format!("{name} is beyond the year 2554"));
             }
@@ -370,6 +402,44 @@ impl Made {
         }
         Ok(())
     }
+}
+
+impl Onward {
+    /// The values of the keys that are needed, where they are not those of its job.
+    fn keys(&self, of_job: &Keys, needs: &Needs, names: &mut Names) -> Keys {
+        let each = of_job.iter().zip(&needs.keys);
+        let value = |(known, key): (&Arc<str>, &String)| {
+            let own = self.per.as_ref().and_then(|per| per.get(key));
+            own.map_or_else(|| known.clone(), |own| once(own, names))
+        };
+        each.map(value).collect()
+    }
+
+    fn as_hop(&self, at: impl Fn(Tick) -> Tick) -> Result<Hop, String> {
+        let at = |us: Option<u64>| us.map(|us| at(tick(us)));
+        Ok(Hop {
+            url: Box::default(),
+            status: status(self.http_status)?,
+            credentials: Credentials::Kept,
+            keys: Keys::default(),
+            granted: at(self.granted_us),
+            sent: at(self.sent_us),
+            first_byte: at(self.first_byte_us),
+        })
+    }
+}
+
+/// The moments of a request, by their names.
+fn moments(
+    granted: Option<u64>,
+    sent: Option<u64>,
+    first_byte: Option<u64>,
+) -> [(&'static str, Option<u64>); 3] {
+    [
+        ("granted_us", granted),
+        ("sent_us", sent),
+        ("first_byte_us", first_byte),
+    ]
 }
 
 pub(super) fn status(code: u16) -> Result<StatusCode, String> {

@@ -13,7 +13,7 @@ use crate::units::Tick;
 /// What is read of a file of results. Memory: 56 bytes a try, 72 with flights, 120 with units.
 #[derive(Debug, Default)]
 pub struct Sends {
-    /// Every try that was sent. Moments count from the Unix epoch; `source` is the line, from 1.
+    /// Every request that was sent. Moments count from the Unix epoch; `source` is the line, from 1.
     pub events: Vec<Event>,
     /// Grant and end of every try, sent or not; empty where they are not needed.
     pub flights: Vec<(Tick, Tick)>,
@@ -86,7 +86,10 @@ impl Row<'_> {
                 .extend(made.flight().filter(|_| needs.flights));
             if made.was_sent() {
                 let units = self.units(made, needs)?;
-                sends.events.extend(made.event(units, keys.clone(), line));
+                let told = (needs, &mut *names);
+                sends
+                    .events
+                    .extend(made.events(units, keys.clone(), line, told));
             }
         }
         sends.results += 1;

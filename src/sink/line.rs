@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use super::body::{self, compact};
 use crate::fields::Fields;
-use crate::job::{History, Job, JobHash, without_credentials};
+use crate::job::{History, JobHash, Keys, without_credentials};
 use crate::limit::{Counts, KeyBy, Spec, keys_of};
-use crate::outcome::{FailureKind, Outcome, Try, UnitsSpent};
+use crate::outcome::{Credentials, FailureKind, Hop, Outcome, Try, UnitsSpent};
 use crate::units::{Tick, nanos};
 
 /// What stands in a line.
@@ -129,7 +129,7 @@ impl Form {
             None => line.put("tokens", ()),
         }
         if let Some(job) = job.filter(|_| !self.keys.is_empty()) {
-            line.put("per", self.per(job));
+            line.put("per", self.per(&job.keys));
         }
         self.tries(outcome, line.key("tries"));
         line.put("url", job.map(|job| job.target.shown()));
@@ -178,7 +178,32 @@ impl Form {
             message: Cow::Borrowed(&failure.message),
         });
         line.put("error", error);
+        if !made.hops.is_empty() {
+            self.hops(&made.hops, line.key("hops"));
+        }
         line.end();
+    }
+
+    fn hops(&self, hops: &[Hop], out: &mut Vec<u8>) {
+        out.push(b'[');
+        for (nth, hop) in hops.iter().enumerate() {
+            if nth > 0 {
+                out.push(b',');
+            }
+            let mut line = Object::begin(out);
+            line.put("url", &*hop.url);
+            line.put("http_status", hop.status.as_u16());
+            line.put("granted_us", hop.granted.map(|at| self.micros(at)));
+            line.put("sent_us", hop.sent.map(|at| self.micros(at)));
+            line.put("first_byte_us", hop.first_byte.map(|at| self.micros(at)));
+            let is_dropped = hop.credentials == Credentials::Dropped;
+            line.put("credentials_dropped", is_dropped);
+            if !self.keys.is_empty() {
+                line.put("per", self.per(&hop.keys));
+            }
+            line.end();
+        }
+        out.push(b']');
     }
 
     fn tokens(&self, spent: UnitsSpent, out: &mut Vec<u8>) {
@@ -195,8 +220,8 @@ impl Form {
         object.end();
     }
 
-    fn per<'a>(&'a self, job: &'a Job) -> BTreeMap<&'a str, &'a str> {
-        let values = self.keys.iter().zip(&job.keys);
+    fn per<'a>(&'a self, keys: &'a Keys) -> BTreeMap<&'a str, &'a str> {
+        let values = self.keys.iter().zip(keys);
         values
             .map(|(key, value)| (key.as_str(), &**value))
             .collect()
@@ -399,7 +424,7 @@ mod tests {
 
     use super::*;
     use crate::headers::Headers;
-    use crate::job::{BadLine, JobHash, Keys, Origin, Place, Target};
+    use crate::job::{BadLine, Job, JobHash, Keys, Origin, Place, Target};
     use crate::kept::Kept;
     use crate::limit::KeyBy;
     use crate::outcome::{Failure, Head, Reached, Reply, Spent, Status, Waits};
@@ -475,6 +500,7 @@ mod tests {
             retry_after: None,
             failure: None,
             units: None,
+            hops: Vec::new(),
         }
     }
 

@@ -254,7 +254,7 @@ impl FileOf {
 
 /// What a run file is held against.
 fn lines(run: &Manifest, scan: &Scan) -> Lines {
-    let unrecorded = run.all_unrecorded().filter_map(Unrecorded::event);
+    let unrecorded = run.all_unrecorded().flat_map(Unrecorded::events);
     Lines {
         results: scan.results,
         jobs: scan.results - scan.replaced.len() as u64,
@@ -307,7 +307,7 @@ fn read(
         for left in run.all_unrecorded() {
             figures.unrecorded(left.made());
         }
-        for sent in run.unrecorded(&keys).filter_map(Unrecorded::event) {
+        for sent in run.unrecorded(&keys).flat_map(Unrecorded::events) {
             figures.send(sent);
         }
         if let Some(owners) = &run.owners {

@@ -383,6 +383,7 @@ impl<'a> Trial<'a> {
             return;
         };
         let grant = Grant {
+            began: now,
             give_up_at: now.after(self.timeout),
             ..*grant
         };
