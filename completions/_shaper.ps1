@@ -114,6 +114,8 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             [CompletionResult]::new('--http1', '--http1', [CompletionResultType]::ParameterName, 'HTTP/1.1, which is the default')
             [CompletionResult]::new('-k', '-k', [CompletionResultType]::ParameterName, 'Take whatever certificate a server shows: whoever is on the way may read and change all')
             [CompletionResult]::new('--insecure', '--insecure', [CompletionResultType]::ParameterName, 'Take whatever certificate a server shows: whoever is on the way may read and change all')
+            [CompletionResult]::new('-L', '-L ', [CompletionResultType]::ParameterName, 'Follow redirects, at most 10; without it they are failed results')
+            [CompletionResult]::new('--follow', '--follow', [CompletionResultType]::ParameterName, 'Follow redirects, at most 10; without it they are failed results')
             [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Check the whole input first; any bad line stops before the first send')
             [CompletionResult]::new('--allow-empty', '--allow-empty', [CompletionResultType]::ParameterName, 'An input without jobs is no error')
             [CompletionResult]::new('--overwrite', '--overwrite', [CompletionResultType]::ParameterName, 'Replace a file of results')

@@ -110,6 +110,8 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --http1 'HTTP/1.1, which is the default'
             cand -k 'Take whatever certificate a server shows: whoever is on the way may read and change all'
             cand --insecure 'Take whatever certificate a server shows: whoever is on the way may read and change all'
+            cand -L 'Follow redirects, at most 10; without it they are failed results'
+            cand --follow 'Follow redirects, at most 10; without it they are failed results'
             cand --strict 'Check the whole input first; any bad line stops before the first send'
             cand --allow-empty 'An input without jobs is no error'
             cand --overwrite 'Replace a file of results'

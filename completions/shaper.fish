@@ -142,6 +142,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l idempotency-key -d
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l http2 -d 'HTTP/2: by https where the server agrees, else HTTP/1.1; by http at once'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l http1 -d 'HTTP/1.1, which is the default'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s k -l insecure -d 'Take whatever certificate a server shows: whoever is on the way may read and change all'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s L -l follow -d 'Follow redirects, at most 10; without it they are failed results'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l strict -d 'Check the whole input first; any bad line stops before the first send'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l allow-empty -d 'An input without jobs is no error'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l overwrite -d 'Replace a file of results'

@@ -28,6 +28,7 @@ mod cli {
     mod pipes;
     mod plan;
     mod recorded;
+    mod redirects;
     mod report;
     mod resume;
     mod retry;

@@ -13,6 +13,7 @@ use crate::letters::calm_path;
 use crate::limit::{Setting, Since, Spec, keys_of};
 use crate::manifest::{self, Before, Owners, Unrecorded};
 use crate::outcome::Status;
+use crate::redirect;
 use crate::report::hung;
 use crate::report::limits::INDENT;
 use crate::results::{self, Damage, Earlier, Needs, Tail};
@@ -90,10 +91,20 @@ pub(super) fn open(
     let before = run.map_or_else(Vec::new, |run| run.before(last.0 / 1_000));
     let slots = args.rules.limits.concurrency.limit().map(Cost::get);
     let told = before.iter();
-    let told = told.map(|run| (Tick(run.last_us.saturating_mul(1_000)), run.cut_off));
+    // A try that follows redirects has sent several requests, and a run that was cut off has told of none of them.
+    let each = if args.http.follow {
+        1 + redirect::MOST as u64
+    } else {
+        1
+    };
+    let requests = |tries: Option<u64>| tries.map(|tries| tries.saturating_mul(each));
+    let told = told.map(|run| {
+        let last = Tick(run.last_us.saturating_mul(1_000));
+        (last, requests(run.cut_off))
+    });
     // Results without a word about their run. It would have said what it is before it sent anything.
     let untold = before.is_empty() && !earlier.done.is_empty();
-    let untold = untold.then_some((last, slots));
+    let untold = untold.then(|| (last, requests(slots)));
     let since = if earlier.older > 0 {
         Since::Later
     } else {

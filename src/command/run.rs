@@ -28,6 +28,7 @@ use crate::limit::{Spec, keys_of};
 use crate::metrics::{Setup, Summary};
 use crate::mock::{self, Mock};
 use crate::progress::{Mode, Progress};
+use crate::redirect::Follow;
 use crate::report::limits::{self, INDENT};
 use crate::report::{Facts, Report, Standing};
 use crate::signals::Ears;
@@ -83,6 +84,11 @@ pub(super) fn run(
         slack: SLACK,
         lead: Some(LEAD),
         order: args.output.order,
+        follow: if args.http.follow {
+            Follow::Redirects
+        } else {
+            Follow::Nothing
+        },
         stop_if: args.stop.rules(),
         grace: args.output.grace.as_ref().and_then(Bound::limit),
         ..args.rules.rules(limits, setting, seed)

@@ -259,6 +259,9 @@ pub(in crate::command) struct HttpArgs {
     /// The longest body that is taken
     #[arg(long, value_name = "BYTES|none", default_value = "64MiB", allow_hyphen_values = true, value_parser = bytes_or_none)]
     pub(in crate::command) max_body: u64,
+    /// Follow redirects, at most 10; without it they are failed results
+    #[arg(short = 'L', long)]
+    pub(in crate::command) follow: bool,
     /// Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …
     #[arg(long, value_name = "SPEC", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(in crate::command) mock: Option<ModelSpec>,
