@@ -73,9 +73,10 @@ impl Engine {
                 },
             };
             if let Some(at) = at {
+                let goes_on = |elder| self.gate.delays(job, states, at, elder).is_some();
                 let is_free = !older.iter().any(|elder| {
                     self.is_before(elder, ticket) || self.is_delayed(elder, ticket, at)
-                });
+                }) && !self.going_on.iter().any(goes_on);
                 let comes = opening.is_err() && next.is_some_and(|next| next <= at);
                 let seen = comes || self.waits_for_a_host(lane, ticket);
                 assert!(seen || !is_free, "{seq}: {opening:?}, next is {next:?}");

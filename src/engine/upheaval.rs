@@ -11,10 +11,11 @@ use crate::dice::{STEP, mix};
 use crate::error::Exit;
 use crate::fields::Fields;
 use crate::headers::Headers;
-use crate::job::{JobHash, Origin, Place, Target, Units, UnitsFrom};
+use crate::job::{JobHash, Origin, Place, Target, Units, UnitsFrom, host_of};
 use crate::kept::Kept;
 use crate::limit::{KeyBy, Spec, keys_of};
 use crate::outcome::{Reached, Usage};
+use crate::redirect::Follow;
 use crate::retry::{Backoff, Budget, Jitter, Policy};
 use crate::units::Cost;
 
@@ -47,6 +48,8 @@ struct Flight {
     head: Option<Head>,
     /// Its answer is lost on the way: it ends by this moment, and not before.
     lost_until: Option<Tick>,
+    /// A redirect was its answer, and what that asks for has not gone.
+    waits: bool,
 }
 
 /// What the world believes of the engine.
@@ -75,6 +78,8 @@ struct World {
     outage: bool,
     /// How often a job asked whether its origin is back.
     asked_origins: usize,
+    /// How often a try went on elsewhere.
+    went_on: usize,
     /// A second one, or the end of the grace, is to end the run at once.
     stopped: bool,
     /// Waiting or resting.
@@ -142,6 +147,7 @@ fn rules(dice: &mut Dice) -> Rules {
             max_retry_after: dice.once_in(3).then_some(Duration::from_millis(50)),
             ..Policy::default()
         },
+        follow: dice.pick(&[Follow::Nothing, Follow::Redirects]),
         budget: Budget::of(dice.pick(&[0, 10, 30, 1000])),
         breaks_after: 3,
         slack: Duration::from_millis(dice.below(3)),
@@ -194,6 +200,7 @@ impl World {
             ruled: None,
             outage: false,
             asked_origins: 0,
+            went_on: 0,
             stopped: false,
             grounded: BTreeSet::new(),
             flying: BTreeMap::new(),
@@ -231,7 +238,7 @@ impl World {
         let field = format!("k{}", dice.below(3));
         let keys = keys_of(&self.engine.rules.limits);
         let keys = keys.iter().map(|key| match key {
-            KeyBy::Host => Arc::from(&*written),
+            KeyBy::Host => Arc::from(host_of(&written.parse().unwrap())),
             KeyBy::Field(_) | KeyBy::Header(_) => Arc::from(&*field),
         });
         let keys: Vec<Arc<str>> = keys.collect();
@@ -251,7 +258,7 @@ impl World {
             }),
             slots: Cost::new(1 + dice.below(3)).unwrap(),
             keys: keys.into(),
-            ..Job::get(place, target, Origin(written.into()))
+            ..Job::get(place, target, Origin(written.trim_end_matches('/').into()))
         })
     }
 
@@ -322,7 +329,12 @@ impl World {
         assert!(self.last < Some(seq), "{seq} after {:?}", self.last);
         self.last = Some(seq);
         if !stops {
-            let flying = self.flying.values().map(|flight| flight.seq);
+            // Nor has one that waited too long to go on.
+            let hops = &self.engine.hops;
+            let flying = self.flying.iter().filter(|(ticket, flight)| {
+                !flight.waits || !self.drains() || hops.contains(&(flight.seq, **ticket))
+            });
+            let flying = flying.map(|(_, flight)| flight.seq);
             let held_back = self.held_back.values().map(|(seq, _)| *seq);
             let mut open = flying.chain(held_back).chain(self.grounded.iter().copied());
             // A try that fails after a signal has no result, and holds nobody up.
@@ -359,14 +371,20 @@ impl World {
                 }
                 Action::Send(ticket, job, grant) => {
                     let (seq, slots) = (job.place.line, job.slots.get());
-                    assert!(
-                        self.grounded.remove(&seq),
-                        "{seq} is sent and does not wait"
-                    );
                     let slack = self.engine.rules.slack;
                     assert!(grant.charged_at <= self.now);
                     assert!(grant.charged_at >= self.now.before(slack));
                     assert!(!self.recording.contains_key(&ticket));
+                    if let Some(flight) = self.flying.get_mut(&ticket) {
+                        assert!(flight.waits && flight.seq == seq, "{seq} goes on");
+                        (flight.waits, flight.sent, flight.head) = (false, false, None);
+                        self.went_on += 1;
+                        continue;
+                    }
+                    assert!(
+                        self.grounded.remove(&seq),
+                        "{seq} is sent and does not wait"
+                    );
                     self.sent.push((seq, ticket));
                     self.tried.insert(seq);
                     let lost = self.dice.once_in(12);
@@ -378,6 +396,7 @@ impl World {
                         sent: false,
                         head: None,
                         lost_until: lost.then_some(grant.give_up_at),
+                        waits: false,
                     };
                     assert!(self.flying.insert(ticket, flight).is_none());
                 }
@@ -465,8 +484,14 @@ impl World {
         let mut status = self.dice.pick(&[200, 200, 200, 404, 429, 503]);
         if self.outage {
             (wait, status) = ("", 503);
+        } else if self.engine.rules.follow == Follow::Redirects && self.dice.once_in(3) {
+            status = self.dice.pick(&[302, 303, 307]);
         }
+        let place = format!("http://host{}/{}", self.dice.below(4), self.dice.below(20));
         let flight = self.flying.get_mut(&ticket).unwrap();
+        if flight.waits {
+            return;
+        }
         let fail = |kind, reached| {
             Err(Failure {
                 kind,
@@ -496,7 +521,11 @@ impl World {
                     at,
                     wall: UNIX_EPOCH,
                     status: StatusCode::from_u16(status).unwrap(),
-                    headers: Fields::of([("retry-after", wait), ("ratelimit", level)]),
+                    headers: Fields::of([
+                        ("retry-after", wait),
+                        ("ratelimit", level),
+                        ("location", &place),
+                    ]),
                 };
                 flight.head = Some(head.clone());
                 return self.tell(Event::Answered(ticket, Box::new(head)));
@@ -527,14 +556,33 @@ impl World {
         if closes {
             self.ends_without_keys();
         }
-        // Not recorded: it rests, or there is no time left to.
-        if self.flying.remove(&ticket).is_some() {
-            let place = if self.drains() || self.closed.contains(&self.keys[&seq]) {
+        if self.engine.hops.contains(&(seq, ticket)) {
+            self.flying.get_mut(&ticket).unwrap().waits = true;
+        } else {
+            self.is_over(ticket);
+        }
+    }
+
+    /// A try has ended. Not recorded, it rests, or there is no time left to.
+    fn is_over(&mut self, ticket: Ticket) {
+        if let Some(flight) = self.flying.remove(&ticket) {
+            let place = if self.drains() || self.closed.contains(&self.keys[&flight.seq]) {
                 &mut self.withdrawn
             } else {
                 &mut self.grounded
             };
-            place.insert(seq);
+            place.insert(flight.seq);
+        }
+    }
+
+    /// Tries that waited too long to go on have ended.
+    fn give_up(&mut self) {
+        let waits = self.flying.iter().filter(|(_, flight)| flight.waits);
+        let hops = &self.engine.hops;
+        let over = waits.filter(|(ticket, flight)| !hops.contains(&(flight.seq, **ticket)));
+        let over: Vec<Ticket> = over.map(|(ticket, _)| *ticket).collect();
+        for ticket in over {
+            self.is_over(ticket);
         }
     }
 
@@ -643,7 +691,9 @@ impl World {
         let (drained, ended) = (self.drains(), self.end.is_some());
         let broken = self.engine.lanes.broken_origins();
         let next = self.engine.decide(self.now, &mut actions);
-        let sends = |action: &Action| matches!(action, Action::Send(..));
+        let flying = &self.flying;
+        let sends =
+            |action: &Action| matches!(action, Action::Send(own, ..) if !flying.contains_key(own));
         assert!(
             !drained || !actions.iter().any(sends),
             "sent while it drains"
@@ -662,6 +712,7 @@ impl World {
         }
         self.carry_out(actions);
         self.hold_back();
+        self.give_up();
         let since = self.signal.map(|(_, at)| at).into_iter().chain(self.ruled);
         let until = since.min().zip(self.engine.rules.grace);
         let until = until.map(|(at, grace)| at.after(grace));
@@ -725,6 +776,8 @@ impl World {
         assert_eq!((lanes.waiting(), lanes.waiting_open()), lanes.recount());
         let finished = || self.recording.values().chain(self.held_back.values());
         let members = held - finished().filter(|(_, slots)| slots.is_none()).count();
+        let away = engine.roll.all().filter(|(_, held)| held.away.is_some());
+        let members = members + away.count();
         assert_eq!(lanes.members(), members, "members of lanes");
         if let Some(slots) = engine.rules.slots {
             let flights = self.flying.values().map(|flight| flight.slots);
@@ -743,8 +796,8 @@ impl World {
     }
 
     /// To the end of the run: time passes, and everything asked for is answered. Returns how often a job asked whether
-    /// its origin is back.
-    fn run(mut self) -> usize {
+    /// its origin is back, and how often a try went on elsewhere.
+    fn run(mut self) -> [usize; 2] {
         for turn in 0.. {
             assert!(turn < 20_000, "the run does not end");
             let next = self.decide();
@@ -798,20 +851,23 @@ impl World {
         assert_eq!(counts.read, counts.done() + counts.cancelled);
         assert_eq!(counts.done(), self.recorded.len() as u64, "{end:?}");
         assert_eq!(counts.done_before, self.done_before);
-        self.asked_origins
+        [self.asked_origins, self.went_on]
     }
 }
 
 #[test]
 fn counts_add_up_every_ask_is_answered_and_every_run_ends_whatever_happens() {
-    let mut asked_origins = 0;
+    let (mut asked_origins, mut went_on) = (0, 0);
     for seed in 0..500 {
         let run = std::panic::catch_unwind(|| World::new(seed).run());
         assert!(run.is_ok(), "seed {seed}, see above");
-        asked_origins += run.unwrap_or(0);
+        let [asked, went] = run.unwrap_or_default();
+        asked_origins += asked;
+        went_on += went;
     }
     assert!(
         asked_origins > 50,
         "{asked_origins} times a breaker was open"
     );
+    assert!(went_on > 100, "{went_on} times a try went on");
 }
