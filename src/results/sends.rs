@@ -141,6 +141,29 @@ mod tests {
     }
 
     #[test]
+    fn a_redirect_is_a_send_of_its_own_and_has_the_keys_that_it_tells() {
+        let hops = r#""first_byte_us":3,"done_us":9,"hops":[
+            {"http_status":302,"granted_us":3,"sent_us":4,"first_byte_us":5,"per":{"host":"other"}},
+            {"http_status":302,"granted_us":6,"sent_us":7,"first_byte_us":8},
+            {"http_status":302,"granted_us":null,"sent_us":null,"first_byte_us":null}]"#;
+        let hops = hops.replace('\n', "");
+        let line = LINE
+            .replace(r#""first_byte_us":9,"done_us":9"#, &hops)
+            .replacen(r#","tries""#, r#","per":{"host":"h"},"tries""#, 1);
+        let needs = Needs {
+            keys: vec!["host".to_owned()],
+            ..Needs::default()
+        };
+        let sends = from(&format!("{line}\n"), &needs).unwrap();
+        let told = sends.events.iter().map(|event| {
+            let moments = [event.granted, event.sent, event.answered];
+            (moments.map(|at| at.0 / 1_000), &*event.keys[0])
+        });
+        let expected = [([1, 2, 3], "h"), ([3, 4, 5], "other"), ([6, 7, 8], "h")];
+        assert!(told.eq(expected), "{:?}", sends.events);
+    }
+
+    #[test]
     fn a_torn_last_line_is_passed_over_and_damage_elsewhere_is_told_with_its_line() {
         let torn = from(&format!("{LINE}\n{}", &LINE[..40]), &Needs::default()).unwrap();
         assert_eq!((torn.results, torn.torn), (1, Some(2)));
