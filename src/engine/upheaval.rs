@@ -128,6 +128,12 @@ fn rules(dice: &mut Dice) -> Rules {
         ..text.parse().unwrap()
     };
     let limits = texts.iter().map(limit).collect();
+    // The world does not know whose key the answer to a redirect closes: not both in one.
+    let max_retry_after = dice.once_in(4).then_some(Duration::from_millis(50));
+    let follow = match max_retry_after {
+        None => dice.pick(&[Follow::Nothing, Follow::Redirects, Follow::Redirects]),
+        Some(_) => Follow::Nothing,
+    };
     Rules {
         slots: Cost::new(dice.below(6)),
         per_host: Cost::new(dice.below(9).saturating_sub(4)),
@@ -144,10 +150,10 @@ fn rules(dice: &mut Dice) -> Rules {
                 max: Duration::from_millis(80),
             },
             jitter: dice.pick(&[Jitter::None, Jitter::Full, Jitter::Decorrelated]),
-            max_retry_after: dice.once_in(3).then_some(Duration::from_millis(50)),
+            max_retry_after,
             ..Policy::default()
         },
-        follow: dice.pick(&[Follow::Nothing, Follow::Redirects]),
+        follow,
         budget: Budget::of(dice.pick(&[0, 10, 30, 1000])),
         breaks_after: 3,
         slack: Duration::from_millis(dice.below(3)),
