@@ -100,17 +100,21 @@ impl Attempt {
         self.told.tell(event);
     }
 
-    /// A whole answer, with its body as it was before it was compressed.
-    pub(super) fn reply(&self, head: Head, body: Vec<u8>) -> Result<Reply, Failure> {
+    /// The body as it was before it was compressed.
+    pub(super) fn decoded(&self, head: &Head, body: Vec<u8>) -> Result<Vec<u8>, Failure> {
         let body = decoded(&head.headers, body, self.spec.max_body);
-        let body = body.map_err(|why| match why {
+        body.map_err(|why| match why {
             Spoilt::TooLong => self.too_long(),
             Spoilt::Damaged(why) => Failure {
                 kind: FailureKind::IncompleteBody,
                 reached: Reached::Answered,
                 message: format!("{}: the body is {why}", self.host),
             },
-        })?;
+        })
+    }
+
+    /// A whole answer.
+    pub(super) fn reply(&self, head: Head, body: Vec<u8>) -> Reply {
         let used = if head.status.is_success() {
             let usage = &self.spec.usage;
             if streams(&head) {
@@ -122,12 +126,12 @@ impl Attempt {
             None
         };
         let fault = self.spec.fault.as_ref();
-        Ok(Reply {
+        Reply {
             fault: fault.and_then(|at| at.read(&body)),
             head,
             body: body.into(),
             used,
-        })
+        }
     }
 
     /// Memory for a body, of which so much is announced. Fails if that is more than is kept.

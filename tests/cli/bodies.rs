@@ -68,6 +68,8 @@ fn the_longest_body_counts_what_it_holds_and_not_what_was_sent() {
         let result = &done.results()[0];
         assert_eq!(result["error"]["kind"], "body_too_large", "{done}");
         assert!(message(result).contains("99999 bytes"));
+        assert_eq!(result["http_status"], 200, "{done}");
+        assert_eq!(result["tries"][0]["http_status"], 200, "{done}");
     }
     for done in each(&server, &["--max-body", "100000"], 0) {
         assert_eq!(

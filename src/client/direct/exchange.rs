@@ -150,9 +150,6 @@ impl Exchange {
     }
 
     fn end(&mut self, end: Result<(Then, Tick), Failure>) {
-        if end.is_err() {
-            self.tell_head();
-        }
         let (at, end) = match end {
             Ok((then, at)) => {
                 self.server.answered();
@@ -166,11 +163,19 @@ impl Exchange {
                     connection.age = Age::Reused;
                     self.server.put(connection, at, most_idle(&head.headers));
                 }
-                let body = mem::take(&mut self.body);
-                (at, self.attempt.reply(head, body))
+                match self.attempt.decoded(&head, mem::take(&mut self.body)) {
+                    Ok(body) => (at, Ok(self.attempt.reply(head, body))),
+                    Err(failure) => {
+                        self.head = Some(head);
+                        (at, Err(failure))
+                    }
+                }
             }
             Err(failure) => (self.attempt.clock.now(), Err(failure)),
         };
+        if end.is_err() {
+            self.tell_head();
+        }
         let spare = &self.direct.spare;
         self.input.rest(spare);
         spare.written(self.request.take_buffer());

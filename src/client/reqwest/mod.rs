@@ -131,7 +131,8 @@ async fn send(
     };
     attempt.tell_answered(&head);
     let body = read(attempt, response, head.at).await?;
-    attempt.reply(head, body)
+    let body = attempt.decoded(&head, body)?;
+    Ok(attempt.reply(head, body))
 }
 
 /// The body, copied out of the connection's buffer: a slice would keep all of that alive.
