@@ -2,6 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps nothing fails here")]
 
+mod client {
+    mod hostile;
+}
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
