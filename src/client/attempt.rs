@@ -18,6 +18,9 @@ use crate::units::{Tick, show_span};
 /// nothing.
 const ANNOUNCED: u64 = 1 << 20;
 
+/// So many bytes at most are added to a body at once: what is longer than is kept is found out after them.
+pub(super) const PIECE: usize = 16 << 10;
+
 /// What a try needs to know besides its request.
 pub(super) struct Attempt {
     ticket: Ticket,
@@ -142,6 +145,23 @@ impl Attempt {
         Ok(Vec::with_capacity(
             usize::try_from(room).expect("1 MiB fits"),
         ))
+    }
+
+    /// Makes room for more of a body. Room doubles up to a quarter of what may be needed, and is then made for all: a
+    /// body that is to be refused is not moved to twice its memory first.
+    pub(super) fn grow(&self, body: &mut Vec<u8>, more: usize, announced: Option<u64>) {
+        let needed = body.len() + more;
+        if needed <= body.capacity() {
+            return;
+        }
+        let most = announced.unwrap_or(self.spec.max_body);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let room = if body.capacity() < most / 4 {
+            2 * body.capacity()
+        } else {
+            most.saturating_add(PIECE)
+        };
+        body.reserve_exact(room.max(needed) - body.len());
     }
 
     /// Fails if a body of this length is longer than is kept.

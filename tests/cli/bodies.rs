@@ -1,5 +1,6 @@
 //! Bodies of answers: compressed, and longer than is kept.
 
+use std::fs;
 use std::io::Write;
 
 use flate2::Compression;
@@ -7,7 +8,7 @@ use flate2::write::GzEncoder;
 use serde_json::json;
 
 use crate::support::message;
-use crate::support::program::{Output, Shaper};
+use crate::support::program::{OUT, Output, Shaper};
 use crate::support::server::{Server, Step};
 
 /// One try by each transport, with these options.
@@ -116,4 +117,35 @@ fn a_stream_of_events_is_read_to_its_end_and_its_last_word_on_usage_counts() {
         assert_eq!(result["body"], stream, "{done}");
         assert_eq!(result["tokens"]["used"], 11, "{done}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn bodies_that_do_not_end_take_their_most_and_a_mebibyte_for_each_slot() {
+    const SLOTS: usize = 16;
+    let most_resident = |step: Step| {
+        let server = Server::everywhere(step);
+        let mut running = Shaper::run()
+            .args(["-", "-c", &SLOTS.to_string(), "--max-body", "1MiB"])
+            .args(["--max-attempts", "1"])
+            .stdin_stays_open()
+            .with_results()
+            .start();
+        running.write(&server.list(4 * SLOTS));
+        let out = running.path(OUT);
+        running.until("all results", || {
+            fs::read_to_string(&out).is_ok_and(|lines| lines.lines().count() == 4 * SLOTS)
+        });
+        let status = format!("/proc/{}/status", running.id());
+        let status = fs::read_to_string(status).expect("it runs");
+        running.wait();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let most = line.and_then(|line| line.trim().strip_suffix(" kB"));
+        let most: Option<usize> = most.and_then(|most| most.parse().ok());
+        most.expect("Linux tells it") << 10
+    };
+    let usual = most_resident(Step::ok());
+    let long = most_resident(Step::ok().body(vec![b'x'; 3 << 20]).until_close());
+    let held = long.saturating_sub(usual);
+    assert!(held <= SLOTS * (2 << 20), "{held} bytes, beside {usual}");
 }

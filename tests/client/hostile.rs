@@ -23,11 +23,14 @@ use crate::{LONG, TRANSPORTS, job, send, spec};
 /// The longest body that is kept here.
 const MOST: usize = 64 << 10;
 
-/// What a try may hold besides: a head, what was read and not yet taken, what the transport needs.
-const BESIDES: u64 = 1 << 20;
-
-/// By the library half a MiB more: it makes room for another long head before it finds one to be too long.
-const BESIDES_IN_LIBRARY: u64 = 3 << 19;
+/// What a try may hold besides: a head, what was read and not yet taken. The library makes room for another long head
+/// before it finds one to be too long.
+fn besides(transport: Transport) -> u64 {
+    match transport {
+        Transport::Direct => 1 << 20,
+        Transport::Auto | Transport::Reqwest => 3 << 19,
+    }
+}
 
 /// For a try that nothing but time ends.
 const SHORT: Duration = Duration::from_millis(200);
@@ -230,11 +233,7 @@ fn ends(deed: &Deed, timeout: Duration) -> Vec<Result<Reply, Failure>> {
         let mut side = Side::to(transport, &server);
         side.goes_on();
         let (end, held) = side.measured(&get("/bad"), timeout);
-        let besides = match transport {
-            Transport::Direct => BESIDES,
-            Transport::Auto | Transport::Reqwest => BESIDES_IN_LIBRARY,
-        };
-        let most = MOST as u64 + besides;
+        let most = MOST as u64 + besides(transport);
         assert!(held <= most, "{transport}: {held} bytes, {end:?}");
         // That one waits for its next request, and no other is left.
         side.goes_on();
@@ -454,6 +453,27 @@ fn a_body_longer_than_is_kept_is_given_up_whatever_it_says() {
         &Deed::says(coded("gzip", cut), Then::GoOn),
         FailureKind::IncompleteBody,
     );
+}
+
+#[test]
+fn a_long_body_is_never_moved_to_more_memory_than_it_may_have() {
+    const LENGTH: usize = 8 << 20;
+    let chunked = head("transfer-encoding: chunked") + "7fffffffffffffff\r\n";
+    for first in [head("x: y"), chunked] {
+        let server = Hostile::doing(Deed::for_ever(&first, "x"));
+        for transport in TRANSPORTS {
+            let mut side = Side::of(ClientSpec {
+                max_body: LENGTH as u64,
+                ..spec(transport, server.address)
+            });
+            side.goes_on();
+            let (end, held) = side.measured(&get("/bad"), LONG);
+            assert_eq!(end.unwrap_err().kind, FailureKind::BodyTooLarge);
+            // While it is moved for the last time its old memory is there too: half of the new.
+            let most = (LENGTH + LENGTH / 2) as u64 + besides(transport);
+            assert!(held <= most, "{transport}: {held} bytes");
+        }
+    }
 }
 
 #[test]

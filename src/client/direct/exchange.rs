@@ -18,7 +18,7 @@ use super::input::Input;
 use super::request::Request;
 use super::server::Server;
 use crate::client::Carrier;
-use crate::client::attempt::{Attempt, Phase};
+use crate::client::attempt::{Attempt, PIECE, Phase};
 use crate::client::failure::{Doing, failed, no_answer, within_body};
 use crate::client::pool::Lease;
 use crate::outcome::{Failure, Head};
@@ -257,13 +257,21 @@ impl Exchange {
     /// Takes what was read, at `now`. Returns what is to become of the connection, at the end.
     fn take(&mut self, now: Tick) -> Result<Option<Then>, Failure> {
         loop {
-            let decoded = self.decoder.decode(self.input.held(), &mut self.body);
+            let mut bytes = self.input.held();
+            if self.head.is_some() {
+                bytes = &bytes[..bytes.len().min(PIECE)];
+                self.attempt
+                    .grow(&mut self.body, bytes.len(), self.announced);
+            }
+            let decoded = self.decoder.decode(bytes, &mut self.body);
             let (taken, found) = decoded.map_err(|what| self.faulty(what))?;
             self.input.take(taken);
             match found {
                 Found::Part if self.head.is_some() => {
                     self.attempt.keeps(self.body.len() as u64)?;
-                    return Ok(None);
+                    if self.input.held().is_empty() {
+                        return Ok(None);
+                    }
                 }
                 Found::Part => {
                     if taken > 0 {

@@ -152,13 +152,14 @@ async fn read(
         };
         match chunk {
             Ok(Some(bytes)) if attempt.clock.now() < attempt.grant.give_up_at => {
+                attempt.keeps((body.len() + bytes.len()) as u64)?;
+                attempt.grow(&mut body, bytes.len(), announced);
                 body.extend_from_slice(&bytes);
             }
             Ok(Some(_)) => return Err(attempt.late(last, Phase::Body)),
             Ok(None) => return Ok(body),
             Err(why) => return Err(failure::within_body(why, body.len(), announced)),
         }
-        attempt.keeps(body.len() as u64)?;
         last = attempt.clock.now();
     }
 }
