@@ -103,6 +103,7 @@ direct\t''
 reqwest\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l proxy -d 'The proxy for all but what `NO_PROXY` names: http://, https:// or socks5://, with user and password if it wants them; none goes past those of the environment' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l connect-to -d 'Send what is for one place to another, as HOST1:PORT1:HOST2:PORT2; an empty part is any, or stays; repeatable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l pool-idle -d 'The longest that a connection waits for its next request: less than the server has it wait, or one may be closed as it is used' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l unix-socket -d 'Send everything through this socket of the system' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l cacert -d 'Trust the authorities of this PEM file, in place of those of the system' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l cert -d 'Show servers that ask for it the certificate of this PEM file' -r -F
@@ -171,6 +172,7 @@ direct\t''
 reqwest\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l proxy -d 'The proxy for all but what `NO_PROXY` names: http://, https:// or socks5://, with user and password if it wants them; none goes past those of the environment' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l connect-to -d 'Send what is for one place to another, as HOST1:PORT1:HOST2:PORT2; an empty part is any, or stays; repeatable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l pool-idle -d 'The longest that a connection waits for its next request: less than the server has it wait, or one may be closed as it is used' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l unix-socket -d 'Send everything through this socket of the system' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l cacert -d 'Trust the authorities of this PEM file, in place of those of the system' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l cert -d 'Show servers that ask for it the certificate of this PEM file' -r -F

@@ -36,7 +36,7 @@ use attempt::Attempt;
 use direct::{Direct, Exchange, Server};
 pub use failure::OUT_OF_FILES;
 pub use files::{Ends, Room, raise_file_limit};
-use pool::Pool;
+use pool::{MOST_IDLE, Pool};
 use reqwest::{Library, Setup};
 pub use route::{Detour, Proxies, Proxy, Route};
 use tls::Tls;
@@ -71,6 +71,8 @@ pub struct ClientSpec {
     pub fault: Option<FaultAt>,
     /// The most connections that stay open between tries, and those of tries that are to stay.
     pub kept: usize,
+    /// For how long a connection may wait for its next request.
+    pub idle: Duration,
 }
 
 impl Default for ClientSpec {
@@ -88,6 +90,7 @@ impl Default for ClientSpec {
             usage: UsageRule::Ignored,
             fault: None,
             kept: usize::MAX,
+            idle: MOST_IDLE,
         }
     }
 }
@@ -256,7 +259,7 @@ impl Client {
         };
         Ok(Self {
             only,
-            pool: Rc::new(Pool::keeping(spec.kept)),
+            pool: Rc::new(Pool::keeping(spec.kept, spec.idle)),
             proxies: spec.route.proxies(),
             tls,
             direct: Rc::default(),
@@ -357,7 +360,7 @@ impl Client {
             Transport::Reqwest => false,
         };
         if direct {
-            let server = Server::new(&url, name, &spec.user_agent, self.way(), &self.tls)?;
+            let server = Server::new(&url, name, spec, self.way(), &self.tls)?;
             return Ok(Carrier::Direct(Rc::new(server)));
         }
         let name = match spec.route.proxy(url.scheme()) {

@@ -13,7 +13,8 @@ use std::time::Duration;
 use crate::job::Origin;
 use crate::units::Tick;
 
-/// A connection that was idle for so long is closed, or not used again: the default of the library.
+/// A connection that was idle for so long is closed, or not used again, where nothing else is said: the default of
+/// the library.
 pub(super) const MOST_IDLE: Duration = Duration::from_secs(90);
 
 /// So many connections may stay open however few are in use. One holds about 20 kB.
@@ -27,9 +28,9 @@ const IN_TURN: usize = 4;
 pub(super) struct Pool<C>(RefCell<Origins<C>>);
 
 impl<C: Clone> Pool<C> {
-    /// A pool that keeps so many connections at most.
-    pub(super) fn keeping(most: usize) -> Self {
-        Self(RefCell::new(Origins::new(most)))
+    /// A pool that keeps so many connections at most, and each for so long.
+    pub(super) fn keeping(most: usize, idle: Duration) -> Self {
+        Self(RefCell::new(Origins::new(most, idle)))
     }
 
     /// A try of this origin begins; `make` makes the carrier of one that has none.
@@ -100,6 +101,8 @@ struct Origins<C> {
     most_in_use: usize,
     /// So many may be kept at most.
     most: usize,
+    /// For so long.
+    most_idle: Duration,
 }
 
 #[derive(Debug)]
@@ -140,7 +143,7 @@ fn subtract(count: &Cell<usize>, fewer: usize) {
 }
 
 impl<C: Clone> Origins<C> {
-    fn new(most: usize) -> Self {
+    fn new(most: usize, most_idle: Duration) -> Self {
         Self {
             all: HashMap::new(),
             latest: None,
@@ -150,6 +153,7 @@ impl<C: Clone> Origins<C> {
             in_use: 0,
             most_in_use: 0,
             most,
+            most_idle,
         }
     }
 
@@ -221,7 +225,7 @@ impl<C: Clone> Origins<C> {
     /// Drops the carriers of the origins that nobody has asked for so long that their connections are too old.
     fn close_forgotten(&mut self, now: Tick) {
         while let Some(oldest) = self.idle.first_entry()
-            && now.since(oldest.get().last_at.get()) >= MOST_IDLE
+            && now.since(oldest.get().last_at.get()) >= self.most_idle
         {
             let kept = oldest.remove();
             self.close(&kept);
@@ -267,7 +271,7 @@ mod tests {
     impl Run {
         fn keeping(most: usize) -> Self {
             Self {
-                origins: Origins::new(most),
+                origins: Origins::new(most, MOST_IDLE),
                 names: Vec::new(),
                 made: 0,
                 now: Tick::ZERO,
@@ -404,7 +408,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_made_is_not_counted() {
-        let mut origins: Origins<()> = Origins::new(2);
+        let mut origins: Origins<()> = Origins::new(2, MOST_IDLE);
         let refused = origins.enter(&origin(0), Tick::ZERO, || Err("no"));
         assert_eq!(refused.err(), Some("no"));
         assert_eq!((origins.all.len(), origins.open, origins.in_use), (0, 0, 0));

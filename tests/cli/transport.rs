@@ -1,5 +1,7 @@
 //! What carries the requests: chosen by rule, and told.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::support::program::{OUT, Output, Shaper};
@@ -146,4 +148,47 @@ fn a_server_that_is_not_there_is_told_in_the_same_words() {
     });
     assert!(told[0].contains(CLOSED), "{told:?}");
     assert_eq!(told[0], told[1]);
+}
+
+#[test]
+fn a_connection_that_has_waited_longer_than_it_may_is_not_used_again() {
+    for transport in FIXED {
+        for (idle, connections) in [("1ms", 3), ("90s", 1)] {
+            let server = Server::start([Step::ok()]);
+            let done = run(server.list(3))
+                .args(["--transport", transport, "--pool-idle", idle, "--qps", "20"])
+                .output();
+            done.exits(0);
+            let requests = server.requests();
+            let used: BTreeSet<usize> = requests.iter().map(|seen| seen.connection).collect();
+            assert_eq!(used.len(), connections, "{transport}, {idle}: {done}");
+        }
+    }
+    let server = Server::start([Step::ok()]);
+    let done = run(server.list(1)).args(["--pool-idle", "0"]).output();
+    done.exits(2).says("--pool-idle").says("must be above 0s");
+}
+
+#[test]
+fn what_was_sent_as_its_connection_closed_is_sent_again_where_that_is_harmless() {
+    for transport in FIXED {
+        for (method, attempts, code) in [("GET", 2, 0), ("PUT", 2, 0), ("POST", 1, 1)] {
+            let server = Server::start([Step::ok(), Step::close(), Step::ok()]);
+            let job = |nth| {
+                let url = server.url(&format!("/{nth}"));
+                format!("{{\"method\":\"{method}\",\"url\":\"{url}\",\"body\":\"x\"}}\n")
+            };
+            let done = run(job(0) + &job(1))
+                .args(["--transport", transport, "--backoff", "1ms..1ms"])
+                .output();
+            done.exits(code);
+            let result = &done.results()[1];
+            assert_eq!(result["attempts"], attempts, "{transport} {method}: {done}");
+            let failed = &result["tries"][0]["error"];
+            assert!(
+                failed.to_string().contains("reset"),
+                "{transport}: {failed}"
+            );
+        }
+    }
 }

@@ -13,10 +13,9 @@ use url::{Host, Url};
 use super::connection::Connection;
 use super::names::{Names, Place};
 use super::request::{Usual, usual};
-use crate::client::Refused;
-use crate::client::pool::MOST_IDLE;
 use crate::client::route::Route;
 use crate::client::tls::Tls;
+use crate::client::{ClientSpec, Refused};
 use crate::letters::calm_path;
 use crate::outcome::FailureKind;
 use crate::units::Tick;
@@ -31,6 +30,8 @@ pub(in crate::client) struct Server {
     pub(super) place: Place,
     /// `None`: plain HTTP.
     pub(super) security: Option<Security>,
+    /// So long a connection may wait.
+    most_idle: Duration,
     /// The one used last is at the back.
     idle: RefCell<VecDeque<Connection>>,
     /// It has, and no connection has failed since.
@@ -74,7 +75,7 @@ impl Server {
     pub(in crate::client) fn new(
         url: &Url,
         name: Rc<str>,
-        user_agent: &str,
+        spec: &ClientSpec,
         route: &Route,
         tls: &Tls,
     ) -> Result<Self, Refused> {
@@ -96,12 +97,13 @@ impl Server {
         };
         Ok(Self {
             name,
-            usual: usual(&authority, user_agent),
+            usual: usual(&authority, &spec.user_agent),
             place,
             security: match url.scheme() {
                 "https" => Some(Security::new(host, tls)?),
                 _ => None,
             },
+            most_idle: spec.idle,
             idle: RefCell::default(),
             has_answered: Cell::new(false),
             opening: Cell::new(0),
@@ -114,7 +116,7 @@ impl Server {
     pub(super) fn take(&self, now: Tick) -> Option<Connection> {
         let mut idle = self.idle.borrow_mut();
         while let Some(mut connection) = idle.pop_back() {
-            if now.since(connection.idle_since) >= MOST_IDLE {
+            if now.since(connection.idle_since) >= self.most_idle {
                 // Those before it are older.
                 idle.clear();
             } else if now < connection.fit_until && connection.is_fit() {
@@ -150,10 +152,10 @@ impl Server {
     /// A connection waits for its next request, for so long at most if the server has said when it will close it.
     pub(super) fn put(&self, mut connection: Connection, now: Tick, most: Option<Duration>) {
         connection.idle_since = now;
-        connection.fit_until = now.after(most.unwrap_or(MOST_IDLE));
+        connection.fit_until = now.after(most.unwrap_or(self.most_idle));
         let mut idle = self.idle.borrow_mut();
         while let Some(oldest) = idle.front()
-            && now.since(oldest.idle_since) >= MOST_IDLE
+            && now.since(oldest.idle_since) >= self.most_idle
         {
             idle.pop_front();
         }

@@ -19,6 +19,7 @@ use crate::outcome::FailureKind;
 pub(in crate::client) struct Setup {
     user_agent: String,
     connect_timeout: Option<Duration>,
+    idle: Duration,
     via: Via,
     http: Http,
     route: Route,
@@ -40,6 +41,7 @@ impl Setup {
         let setup = Self {
             user_agent: spec.user_agent.clone(),
             connect_timeout: spec.connect_timeout,
+            idle: spec.idle,
             via: spec.via,
             http: spec.http,
             route: spec.route.clone(),
@@ -85,6 +87,7 @@ impl Setup {
             .redirect(redirect::Policy::none())
             .tcp_nodelay(true)
             .pool_max_idle_per_host(usize::MAX)
+            .pool_idle_timeout(self.idle)
             .tls_backend_preconfigured(config);
         if let Some(span) = self.connect_timeout {
             builder = builder.connect_timeout(span);

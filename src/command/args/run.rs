@@ -30,7 +30,7 @@ use crate::retry::{Backoff, FaultAt, Jitter, RetryOn, RetryUnsafe};
 use crate::sink::{Fsync, Keep};
 use crate::source::Format;
 use crate::statuses::Statuses;
-use crate::units::{Cost, Rate, Secret, parse_duration};
+use crate::units::{Cost, Rate, Secret, parse_duration, parse_span};
 use crate::usage::UsageAt;
 
 /// `shaper run`.
@@ -288,6 +288,9 @@ pub(in crate::command) struct TransportArgs {
     /// Send what is for one place to another, as HOST1:PORT1:HOST2:PORT2; an empty part is any, or stays; repeatable
     #[arg(long, value_name = "PLACES", conflicts_with_all = ["proxy", "unix_socket"])]
     connect_to: Vec<Detour>,
+    /// The longest that a connection waits for its next request: less than the server has it wait, or one may be closed as it is used
+    #[arg(long, value_name = "DUR", default_value = "90s", allow_hyphen_values = true, value_parser = parse_span)]
+    pool_idle: Duration,
     /// Send everything through this socket of the system
     #[arg(long, value_name = "FILE", conflicts_with = "proxy")]
     unix_socket: Option<PathBuf>,
@@ -331,6 +334,7 @@ impl TransportArgs {
             tls: self.tls.spec()?,
             http: if self.http2 { Http::Two } else { Http::One },
             route,
+            idle: self.pool_idle,
             ..ClientSpec::default()
         })
     }
