@@ -14,6 +14,9 @@ const PASSING: [&str; 2] = ["Temporary failure", "Try again"];
 /// How the message of a connect ends that found no file to open (EMFILE, ENFILE): that is no word on the server.
 pub const OUT_OF_FILES: &str = "this process or system has too many open files";
 
+/// How the message of a connect ends that found no port of this machine free (EADDRNOTAVAIL): neither is that.
+pub const OUT_OF_PORTS: &str = "this system has no more free ports for connections to it";
+
 /// What was being done when it failed. Messages name host and cause, never the URL: that may hold credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Doing {

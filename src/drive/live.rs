@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::StatusCode;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::client::{Client, OUT_OF_FILES};
+use crate::client::{Client, OUT_OF_FILES, OUT_OF_PORTS};
 use crate::clock::{Alarm, Clock};
 use crate::endpoint::Ask;
 use crate::engine::{Action, End, Engine, Event, Rules, Signal};
@@ -179,6 +179,9 @@ fn first_failure(failure: &Failure) -> String {
     let mend = match failure.kind {
         FailureKind::Connect if failure.message.ends_with(OUT_OF_FILES) => {
             "\n  mend: allow more open files (ulimit -n), or lower --concurrency"
+        }
+        FailureKind::Connect if failure.message.ends_with(OUT_OF_PORTS) => {
+            "\n  mend: lower --concurrency, or allow more ports (net.ipv4.ip_local_port_range)"
         }
         FailureKind::Connect => {
             "\n  mend: start the server, or see the run without one: --mock answers in its place"

@@ -1,6 +1,7 @@
 //! What the system withholds, takes away or asks: threads, the file of results, a word before the first line.
 
 use std::fs;
+use std::process::Command;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -103,4 +104,44 @@ fn results_whose_file_was_moved_are_told_as_lying_elsewhere() {
     assert_eq!(done.bytes(OUT), b"another\n");
     let moved = fs::read_to_string(moved).expect("it is there");
     assert_eq!(moved.lines().count(), 2, "{moved}");
+}
+
+/// In a network of its own, where this system lets a user have one: 20 ports for all connections.
+#[cfg(target_os = "linux")]
+fn with_few_ports(arguments: &[&str]) -> Option<std::process::Output> {
+    const SETTING: &str = "/proc/sys/net/ipv4/ip_local_port_range";
+    let prepared = format!("ip link set lo up && echo 40000 40019 > {SETTING}");
+    let within = |command: &str| {
+        let mut within = Command::new("unshare");
+        within.args(["-rn", "sh", "-c", command, env!("CARGO_BIN_EXE_shaper")]);
+        within
+    };
+    let is_possible = within(&prepared)
+        .output()
+        .is_ok_and(|it| it.status.success());
+    let run = format!("{prepared} && exec \"$0\" \"$@\"");
+    let run = || {
+        within(&run)
+            .args(arguments)
+            .output()
+            .expect("it has just run")
+    };
+    is_possible.then(run)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_system_without_a_free_port_makes_jobs_wait_and_not_fail() {
+    let dir = tempfile::tempdir().expect("there is room");
+    let (jobs, out) = (dir.path().join("jobs.urls"), dir.path().join(OUT));
+    fs::write(&jobs, "http://h.test/\n".repeat(300)).expect("the folder is ours");
+    let [jobs, out] = [&jobs, &out].map(|path| path.to_str().expect("it is text"));
+    let arguments = ["run", jobs, "-o", out, "-c", "60", "--mock=latency=20ms"];
+    let Some(done) = with_few_ports(&arguments) else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{said}");
+    let results = fs::read_to_string(out).expect("results");
+    assert_eq!(results.matches("\"attempts\":1,").count(), 300, "{said}");
 }

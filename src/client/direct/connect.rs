@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::names::Place;
 use super::server::Server;
 use super::wire::Wire;
 use crate::client::attempt::Attempt;
-use crate::client::failure::{Doing, failed, slow_connect};
+use crate::client::failure::{Doing, OUT_OF_PORTS, failed, slow_connect};
 use crate::clock::{Clock, Deadline};
 use crate::outcome::Failure;
 use crate::units::Tick;
@@ -28,20 +28,36 @@ const HEAD_START: Duration = Duration::from_millis(250);
 /// So many addresses are tried at once: a slot has two files, see [`Room::slots`](crate::client::Room::slots).
 const AT_ONCE: usize = 2;
 
+/// Where no port of this machine is free, another look is taken after so long: they come back one by one, each some time
+/// after its connection has ended.
+const PORTS_COME: Duration = Duration::from_millis(50);
+
 /// The opening of a connection for a try, within its time. Why it fails; `None`: the try is given up.
 pub(super) type Connecting = Pin<Box<dyn Future<Output = Result<Connection, Option<Failure>>>>>;
 
+/// That this machine has no port for it is not the server's fault: one is waited for, for as long as the try has.
 pub(super) fn connect(attempt: &Attempt, server: Rc<Server>) -> Connecting {
     let (clock, give_up_at) = (attempt.clock, attempt.grant.give_up_at);
-    let until = match attempt.spec.connect_timeout {
-        Some(span) => clock.now().after(span).min(give_up_at),
-        None => give_up_at,
-    };
+    let most = attempt.spec.connect_timeout;
     Box::pin(async move {
-        match open_by(&server, until, clock).await {
-            Ok(stream) => Ok(Connection::new(stream, Deadline::new(clock, give_up_at))),
-            Err(None) if until < give_up_at => Err(Some(slow_connect(&server.name))),
-            Err(why) => Err(why),
+        loop {
+            let now = clock.now();
+            let until = most.map_or(give_up_at, |span| now.after(span).min(give_up_at));
+            let why = match open_by(&server, until, clock).await {
+                Ok(stream) => return Ok(Connection::new(stream, Deadline::new(clock, give_up_at))),
+                Err(None) if until < give_up_at => return Err(Some(slow_connect(&server.name))),
+                Err(None) => return Err(None),
+                Err(Some(why)) => why,
+            };
+            let next = clock.now().after(PORTS_COME);
+            if !why.message.ends_with(OUT_OF_PORTS) || next >= give_up_at {
+                return Err(Some(why));
+            }
+            clock.sleep_until(next).await;
+            // It may be the idle connections that hold them all.
+            if let Some(connection) = server.take(clock.now()) {
+                return Ok(connection);
+            }
         }
     })
 }
@@ -69,7 +85,7 @@ async fn open_by(server: &Server, until: Tick, clock: Clock) -> Result<Stream, O
 async fn open(server: &Server, clock: Clock) -> Result<Stream, Failure> {
     let unconnected = |why: io::Error| failed(Doing::Connect, &why, &server.name);
     let stream = match &server.place {
-        Place::Known(address) => Wire::Tcp(TcpStream::connect(address).await.map_err(unconnected)?),
+        Place::Known(address) => Wire::Tcp(to(*address).await.map_err(unconnected)?),
         Place::Named(names) => {
             let addresses = names.addresses(clock).await;
             let addresses = addresses.map_err(|why| failed(Doing::LookUp, &*why, &server.name))?;
@@ -92,17 +108,37 @@ async fn open(server: &Server, clock: Clock) -> Result<Stream, Failure> {
     Ok(Stream::Secure(Box::new(secure.map_err(unconnected)?)))
 }
 
+async fn to(address: SocketAddr) -> io::Result<TcpStream> {
+    let connected = TcpStream::connect(address).await;
+    connected.map_err(|why| match why.kind() {
+        io::ErrorKind::AddrNotAvailable if has_own_address_for(address) => {
+            io::Error::other(OUT_OF_PORTS)
+        }
+        _ => why,
+    })
+}
+
+/// Whether this machine has an address to reach that one from: without, it has the same error. Sends nothing, as a
+/// datagram socket that connects only chooses its way.
+fn has_own_address_for(address: SocketAddr) -> bool {
+    let own: SocketAddr = match address {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    UdpSocket::bind(own).is_ok_and(|socket| socket.connect(address).is_ok())
+}
+
 /// The first of them that takes a connection: each has a head start before the next. RFC 8305 §5.
 async fn first_of(addresses: &[SocketAddr], clock: Clock) -> io::Result<TcpStream> {
     if let [only] = addresses {
-        return TcpStream::connect(only).await;
+        return to(*only).await;
     }
     let mut waiting = addresses.iter();
     let mut trying = JoinSet::new();
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     loop {
         match waiting.next() {
-            Some(address) => drop(trying.spawn(TcpStream::connect(*address))),
+            Some(address) => drop(trying.spawn(to(*address))),
             None if trying.is_empty() => return Err(last),
             None => {}
         }
