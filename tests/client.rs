@@ -629,7 +629,7 @@ async fn a_server_without_tls_is_told_in_clear_words() {
         assert_eq!(failure.kind, FailureKind::Tls, "{failure:?}");
         assert_eq!(failure.reached, Reached::NotSent);
         assert!(
-            failure.message.contains("InvalidContentType"),
+            failure.message.contains("does not speak TLS"),
             "{failure:?}"
         );
     }

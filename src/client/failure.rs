@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 
 use rustix::io::Errno;
-use rustls::CertificateError;
+use rustls::{CertificateError, InvalidMessage};
 
 use crate::outcome::{Failure, FailureKind, Reached};
 
@@ -92,10 +92,16 @@ pub(super) fn within_body(cause: &str, read: usize, announced: Option<u64>) -> F
     }
 }
 
+/// What came is no record of TLS.
+const NO_TLS: &str = "the server does not speak TLS there; is it http://, or another port?";
+
 /// The innermost error, which is the one that says something.
 pub(super) fn cause(why: &(dyn Error + 'static)) -> String {
     match find_tls(why) {
         Some(rustls::Error::InvalidCertificate(fault)) => certificate(fault),
+        Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
+            NO_TLS.to_owned()
+        }
         Some(tls) => tls.to_string(),
         None => chain(why)
             .last()

@@ -112,3 +112,41 @@ fn a_file_of_no_use_is_told_with_its_option_before_anything_is_sent() {
         assert_eq!(done.files(), ["one.urls"], "{options:?}");
     }
 }
+
+#[test]
+fn a_certificate_of_another_host_is_told_and_not_tried_again() {
+    let port = secure_server().port();
+    for transport in ["direct", "reqwest"] {
+        let done = Shaper::run()
+            .jobs("one.urls", format!("https://127.1.2.3:{port}/\n"))
+            .args(["--cacert", &fixture("ca.pem"), "--transport", transport])
+            .args(["--connect-timeout", "60s"])
+            .with_results()
+            .output();
+        done.exits(1);
+        let results = done.results();
+        assert_eq!(results[0]["error"]["kind"], "tls", "{done}");
+        assert_eq!(results[0]["attempts"], 1, "{done}");
+        let told = message(&results[0]);
+        assert!(
+            told.contains("not valid for") && told.contains("127.1.2.3"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_request_in_the_clear_to_a_server_of_tls_is_told_in_clear_words() {
+    let port = secure_server().port();
+    let done = Shaper::run()
+        .jobs("one.urls", format!("http://127.0.0.1:{port}/\n"))
+        .args(["--max-attempts", "1"])
+        .with_results()
+        .output();
+    done.exits(1);
+    let results = done.results();
+    assert!(
+        message(&results[0]).contains("the server speaks TLS there"),
+        "{done}"
+    );
+}

@@ -50,7 +50,7 @@ pub(crate) fn config(clients: Option<&str>) -> ServerConfig {
 
 fn serve(clients: Option<&str>) -> SocketAddr {
     let config = Arc::new(config(clients));
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let listener = TcpListener::bind("0.0.0.0:0").expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
     thread::spawn(move || {
         for stream in listener.incoming() {

@@ -19,6 +19,9 @@ pub(super) const LONGEST_HEAD: usize = 400 << 10;
 /// The longest name of a field, as in hyper.
 const LONGEST_NAME: usize = u16::MAX as usize;
 
+/// The first bytes of what a server of TLS says to a request in the clear: an alert, of any version. RFC 8446 §5.1.
+const ALERT: &[u8] = &[0x15, 3];
+
 /// What stands before a body.
 #[derive(Debug)]
 pub(super) struct ParsedHead {
@@ -50,6 +53,9 @@ pub(super) fn parse(
         Ok(Status::Complete(length)) => length,
         Ok(Status::Partial) if bytes.len() < LONGEST_HEAD => return Ok(None),
         Ok(Status::Partial) => return Err("the head is longer than 400 KiB"),
+        Err(_) if bytes.starts_with(ALERT) => {
+            return Err("the server speaks TLS there; is it https://, or another port?");
+        }
         Err(why) => return Err(told(why)),
     };
     let code = parsed.code.expect("a whole head has a status");
