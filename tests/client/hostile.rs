@@ -12,7 +12,7 @@ use allocation_counter::measure;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::Method;
-use shaper::client::{Client, ClientSpec, Transport};
+use shaper::client::{Client, ClientSpec, Http, Transport};
 use shaper::job::Job;
 use shaper::outcome::{Failure, FailureKind, Reached, Reply};
 use tokio::runtime::{Builder, Runtime};
@@ -562,5 +562,207 @@ fn an_answer_that_breaks_off_after_any_byte_is_told_as_far_as_it_came() {
             side.goes_on();
             side.until_open(&server, 1);
         }
+    }
+}
+
+/// A frame of HTTP/2. RFC 9113 §4.1.
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let mut frame = length[1..].to_vec();
+    frame.extend([kind, flags]);
+    frame.extend(stream.to_be_bytes());
+    frame.extend_from_slice(payload);
+    frame
+}
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RESET: u8 = 3;
+const SETTINGS: u8 = 4;
+const PUSH: u8 = 5;
+const PING: u8 = 6;
+const GO_AWAY: u8 = 7;
+const WINDOW: u8 = 8;
+const CONTINUATION: u8 = 9;
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+/// `:status: 200`. RFC 7541, appendix A.
+const STATUS_200: [u8; 1] = [0x88];
+
+/// Does its deed on the first stream of all, and answers the others.
+fn hostile_in_http_2(deed: Deed) -> Hostile {
+    let asked = AtomicUsize::new(0);
+    Hostile::serving(move |stream| {
+        stream.read_exact(&mut [0; 24])?;
+        stream.write_all(&frame(SETTINGS, 0, 0, &[]))?;
+        loop {
+            let mut head = [0; 9];
+            stream.read_exact(&mut head)?;
+            let [a, b, c, kind, _, id @ ..] = head;
+            let length = u32::from_be_bytes([0, a, b, c]);
+            io::copy(&mut stream.take(length.into()), &mut io::sink())?;
+            if kind != HEADERS {
+                continue;
+            }
+            if asked.fetch_add(1, Ordering::SeqCst) == 0 {
+                deed.perform(stream)?;
+                continue;
+            }
+            let id = u32::from_be_bytes(id);
+            let flags = END_HEADERS | END_STREAM;
+            stream.write_all(&frame(HEADERS, flags, id, &STATUS_200))?;
+        }
+    })
+}
+
+#[test]
+fn a_server_of_http_2_that_breaks_its_rules_ends_its_own_try() {
+    let field = [&[0, 1, b'x', 127, 0x80, 0x7f][..], &[b'y'; 16_000]].concat();
+    let open = frame(HEADERS, END_HEADERS, 1, &STATUS_200);
+    let ended = frame(HEADERS, END_HEADERS | END_STREAM, 1, &STATUS_200);
+    let away = [0, 0, 0, 0, 0, 0, 0, 0];
+    for (what, deed) in [
+        ("nothing", Deed::says("", Then::Close)),
+        ("a reset", Deed::says("", Then::Reset)),
+        (
+            "noise",
+            Deed::says("noise of more than nine bytes", Then::Close),
+        ),
+        (
+            "HTTP/1.1",
+            Deed::says("HTTP/1.1 400 Bad Request\r\n\r\n", Then::Close),
+        ),
+        ("half a frame", Deed::says(&ended[..5], Then::Close)),
+        (
+            "resets",
+            Deed::for_ever("", frame(RESET, 0, 1, &[0, 0, 0, 2])),
+        ),
+        (
+            "resets of others",
+            Deed::for_ever("", frame(RESET, 0, 3, &[0, 0, 0, 2])),
+        ),
+        (
+            "no headers",
+            Deed::for_ever("", frame(CONTINUATION, 0, 1, &field)),
+        ),
+        (
+            "endless headers",
+            Deed::for_ever(
+                frame(HEADERS, 0, 1, &STATUS_200),
+                frame(CONTINUATION, 0, 1, &field),
+            ),
+        ),
+        (
+            "endless empty headers",
+            Deed::for_ever(
+                frame(HEADERS, 0, 1, &STATUS_200),
+                frame(CONTINUATION, 0, 1, &[]),
+            ),
+        ),
+        (
+            "data before headers",
+            Deed::for_ever("", frame(DATA, 0, 1, b"x")),
+        ),
+        (
+            "data of no stream",
+            Deed::for_ever("", frame(DATA, 0, 0, b"x")),
+        ),
+        (
+            "too much data",
+            Deed::for_ever(&open, frame(DATA, 0, 1, &[b'x'; 16_000])),
+        ),
+        (
+            "a push",
+            Deed::for_ever("", frame(PUSH, END_HEADERS, 1, &[0, 0, 0, 2, 0x82])),
+        ),
+        (
+            "a window of more than all",
+            Deed::for_ever("", frame(WINDOW, 0, 0, &[0x7f, 255, 255, 255])),
+        ),
+        (
+            "a frame of 16 MB",
+            Deed::for_ever([255, 255, 255, 0, 0, 0, 0, 0, 1], "x"),
+        ),
+        (
+            "settings of half a field",
+            Deed::for_ever("", frame(SETTINGS, 0, 0, &[0, 1, 0])),
+        ),
+        (
+            "farewells with an error",
+            Deed::for_ever("", frame(GO_AWAY, 0, 0, &[0, 0, 0, 0, 0, 0, 0, 1])),
+        ),
+        ("farewells", Deed::for_ever("", frame(GO_AWAY, 0, 0, &away))),
+    ] {
+        ends_its_own_try(what, deed);
+    }
+}
+
+fn ends_its_own_try(what: &str, deed: Deed) {
+    let server = hostile_in_http_2(deed);
+    let mut side = Side::of(ClientSpec {
+        max_body: MOST as u64,
+        http: Http::Two,
+        ..spec(Transport::Reqwest, server.address)
+    });
+    let (end, held) = side.measured(&get("/bad"), LONG);
+    assert!(
+        held <= MOST as u64 + besides(Transport::Reqwest),
+        "{what}: {held} bytes"
+    );
+    if let Err(failure) = end {
+        let kinds = [
+            FailureKind::Reset,
+            FailureKind::IncompleteBody,
+            FailureKind::BodyTooLarge,
+        ];
+        assert!(kinds.contains(&failure.kind), "{what}: {failure:?}");
+    }
+    // A flood that breaks no rule leaves its connection in use, and whoever floods does not answer.
+    if let Err(failure) = side.send(&get("/good"), SHORT) {
+        let kinds = [FailureKind::Timeout, FailureKind::Reset];
+        assert!(kinds.contains(&failure.kind), "{what}: {failure:?}");
+    }
+    side.client = Client::new(ClientSpec::default()).unwrap();
+    side.until_open(&server, 0);
+}
+
+#[test]
+fn a_server_of_http_2_that_only_keeps_busy_is_left_in_time() {
+    let open = frame(HEADERS, END_HEADERS, 1, &STATUS_200);
+    let empty = frame(DATA, 0, 1, &[]);
+    for (what, deed) in [
+        ("silence", Deed::says("", Then::Stay)),
+        ("no body", Deed::says(&open, Then::Stay)),
+        (
+            "settings",
+            Deed::for_ever("", frame(SETTINGS, 0, 0, &[])).with_rests(),
+        ),
+        (
+            "pings",
+            Deed::for_ever("", frame(PING, 0, 0, &[0; 8])).with_rests(),
+        ),
+        ("empty data", Deed::for_ever(&open, &empty).with_rests()),
+        (
+            "unknown frames",
+            Deed::for_ever("", frame(99, 0, 0, b"x")).with_rests(),
+        ),
+        ("slow frames", Deed::drips(&open, &empty)),
+    ] {
+        let server = hostile_in_http_2(deed);
+        let mut side = Side::of(ClientSpec {
+            http: Http::Two,
+            ..spec(Transport::Reqwest, server.address)
+        });
+        let (end, held) = side.measured(&get("/bad"), SHORT);
+        let failure = end.expect_err(what);
+        let kinds = [
+            FailureKind::Timeout,
+            FailureKind::Reset,
+            FailureKind::IncompleteBody,
+        ];
+        assert!(kinds.contains(&failure.kind), "{what}: {failure:?}");
+        assert!(held <= besides(Transport::Reqwest), "{what}: {held} bytes");
+        side.client = Client::new(ClientSpec::default()).unwrap();
+        side.until_open(&server, 0);
     }
 }
