@@ -16,7 +16,6 @@ use crate::drive::what_if;
 use crate::engine::Rules;
 use crate::error::{Exit, Problem};
 use crate::letters::calm_path;
-use crate::limit::keys_of;
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::Theory;
 use crate::metrics::{Owner, Setup};
@@ -35,7 +34,7 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
     let clock = Clock::start();
     let read = |path| Taken::new(path, "the jobs are read from it");
     files::shown(&args.show, args.jobs.iter().map(read).collect())?;
-    let limits = args.rules.limits.specs()?;
+    let limits = args.rules.specs()?;
     let setting = args.rules.setting(&limits, Duration::ZERO)?;
     let (api, observed, told) = asked_api(&args.api)?;
     let estimate = args.rules.units.estimate;
@@ -53,7 +52,7 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
             counted => counted,
         },
         once: None,
-        per: keys_of(&limits),
+        per: args.rules.keys(&limits),
         times: Times::Ignored,
     };
     let input = asked.open(None)?;

@@ -24,7 +24,7 @@ use crate::endpoint::{self, About, Ask, Endpoint};
 use crate::engine::{End, Rules, Signal};
 use crate::error::{Exit, Problem};
 use crate::letters::calm_path;
-use crate::limit::{Spec, keys_of};
+use crate::limit::Spec;
 use crate::metrics::{Setup, Summary};
 use crate::mock::{self, Mock};
 use crate::progress::{Mode, Progress};
@@ -46,7 +46,7 @@ pub(super) fn run(
     client::raise_file_limit();
     let clock = Clock::start();
     let ears = Ears::open(say, |signal| leave(exit_of(signal))).map_err(|why| unheard(&why))?;
-    let limits = args.rules.limits.specs()?;
+    let limits = args.rules.specs()?;
     files::check(&args.jobs, &args.output)?;
     let carriage = args.http.transport.spec()?;
     let sink = sink_spec(args, &clock, &limits)?;
@@ -66,7 +66,7 @@ pub(super) fn run(
             args.rules.retry.adaptive,
             &limits,
         ),
-        per: keys_of(&limits),
+        per: args.rules.keys(&limits),
         times: Times::Ignored,
     };
     let mut input = asked.open(Some(&ears))?;

@@ -3,27 +3,53 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::args::LimitArgs;
+use super::args::{LimitArgs, RuleArgs};
 use super::values::{Bound, Burst};
 use crate::error::Problem;
-use crate::limit::{Counts, Spec};
+use crate::limit::{Counts, KeyBy, Spec, keys_of};
 use crate::metrics::Owner;
 use crate::units::{Cost, Rate};
+
+impl RuleArgs {
+    /// The limits that are given.
+    pub(super) fn specs(&self) -> Result<Vec<Spec>, Problem> {
+        if self.retry.adaptive {
+            self.limits.beside_others()
+        } else {
+            self.limits.specs()
+        }
+    }
+
+    /// The keys by which limits are kept apart: these, and those that are learnt.
+    pub(super) fn keys(&self, limits: &[Spec]) -> Vec<KeyBy> {
+        let mut keys = keys_of(limits);
+        let learnt = self.limits.per.as_ref().filter(|_| self.retry.adaptive);
+        let learnt = learnt.filter(|key| !keys.contains(key));
+        keys.extend(learnt.cloned());
+        keys
+    }
+}
 
 impl LimitArgs {
     /// The limits in the order: qps, rpm, tpm, tps, windows, and those that are written out. Flags are
     /// shorthand for limit specs. Each has a name of its own.
     pub(super) fn specs(&self) -> Result<Vec<Spec>, Problem> {
+        let specs = self.beside_others()?;
+        if let (Some(key), []) = (&self.per, &specs[..]) {
+            return Err(Problem::usage(
+                format!("--per {key} has no limit to keep apart"),
+                "give --qps or another limit with it, or --adaptive",
+            ));
+        }
+        Ok(specs)
+    }
+
+    /// The same where limits that are learnt may be kept apart, too.
+    fn beside_others(&self) -> Result<Vec<Spec>, Problem> {
         let mut specs = self.shorthand()?;
         specs.extend(self.limit.iter().cloned());
         for spec in &mut specs {
             spec.per = spec.per.take().or_else(|| self.per.clone());
-        }
-        if let (Some(key), []) = (&self.per, &specs[..]) {
-            return Err(Problem::usage(
-                format!("--per {key} has no limit to keep apart"),
-                "give --qps or another limit with it; a high one, where --adaptive is to find the right one",
-            ));
         }
         name_apart(&mut specs)?;
         Ok(specs)

@@ -347,12 +347,32 @@ impl Seen<'_> {
         cure
     }
 
+    /// What the server's own limit chose.
+    fn learnt(&self) -> Cure {
+        let advice = match &self.summary.learning.keys[..] {
+            [key] if !key.options().is_empty() => {
+                format!(
+                    "{} keeps it from the first request on",
+                    key.options().join(" ")
+                )
+            }
+            [] | [_] => "--adaptive keeps it as it is learnt".to_owned(),
+            [..] => {
+                "each origin or key has its own: LEARNT has them, and --per host keeps limits apart"
+                    .to_owned()
+            }
+        };
+        let verdict = "the server's own limit chose this rate, as its answers teach it".to_owned();
+        Cure { verdict, advice }
+    }
+
     /// The table of causes: one row for each owner of time.
     fn cure(&self, owner: Owner) -> Cure {
         let rate = rate_option(self.for_each(self.summary.stretch.rate));
         let each = self.in_each();
         let (verdict, advice) = match owner {
             Owner::Limit(number) => return self.limit(number),
+            Owner::Adaptive => return self.learnt(),
             Owner::Slot => (
                 format!(
                     "the API's latency chose this rate: {} taken",
@@ -381,17 +401,6 @@ impl Seen<'_> {
                 "without --ordered each is written as it comes, and its `seq` tells the order; more \
                  slots (-c N), and a --lookahead above them, let more of them wait"
                     .to_owned(),
-            ),
-            Owner::Adaptive => (
-                "the server's own limit chose this rate, as its answers teach it".to_owned(),
-                match &self.summary.learning.keys[..] {
-                    [key] if !key.options().is_empty() => {
-                        format!("{} keeps it from the first request on", key.options().join(" "))
-                    }
-                    [] | [_] => "--adaptive keeps it as it is learnt".to_owned(),
-                    [..] => "each origin or key has its own: LEARNT has them, and --per host keeps limits apart"
-                        .to_owned(),
-                },
             ),
             Owner::Pause => (
                 "the server asked for pauses".to_owned(),

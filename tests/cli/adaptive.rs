@@ -94,3 +94,45 @@ fn without_the_option_nothing_is_learnt() {
     done.exits(0);
     assert_eq!(done.report()["learnt"], Value::Array(Vec::new()));
 }
+
+#[test]
+fn what_is_learnt_is_kept_apart_by_the_key_of_the_run() {
+    let server = Server::answering(|ask| {
+        if ask.target == "/slow" && ask.nth_of_target == 0 {
+            Step::status(429).header("Retry-After", "1")
+        } else {
+            Step::ok()
+        }
+    });
+    let job = |tenant: &str| {
+        let url = server.url(&format!("/{tenant}"));
+        format!("{{\"url\":\"{url}\",\"headers\":{{\"x-tenant\":\"{tenant}\"}}}}\n")
+    };
+    let done = Shaper::run()
+        .jobs(
+            "jobs.jsonl",
+            ["slow", "fast"]
+                .map(|tenant| job(tenant).repeat(4))
+                .concat(),
+        )
+        .args(["-c", "1", "--adaptive", "--per", "header:x-tenant"])
+        .with_results()
+        .output();
+    done.exits(0);
+    let order: Vec<String> = server
+        .requests()
+        .into_iter()
+        .map(|seen| seen.target)
+        .collect();
+    let fast = order.iter().rposition(|target| target == "/fast");
+    assert_eq!(
+        fast,
+        Some(4),
+        "they do not wait for the other key: {order:?}"
+    );
+    let done = Shaper::run()
+        .jobs("jobs.jsonl", job("slow"))
+        .args(["--per", "header:x-tenant"])
+        .output();
+    done.exits(2).says("or --adaptive");
+}
