@@ -7,23 +7,19 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
 
-use crate::support::message;
 use crate::support::program::{OUT, Output, Shaper};
 use crate::support::server::{Server, Step};
+use crate::support::{by_each_transport, message};
 
 /// One try by each transport, with these options.
 fn each(server: &Server, options: &[&str], code: i32) -> Vec<Output> {
-    let run = |transport: &str| {
-        let done = Shaper::run()
+    by_each_transport(code, || {
+        Shaper::run()
             .jobs("one.urls", server.list(1))
-            .args(["--max-attempts", "1", "--transport", transport])
+            .args(["--max-attempts", "1"])
             .args(options)
             .with_results()
-            .output();
-        done.exits(code);
-        done
-    };
-    ["direct", "reqwest"].map(run).into()
+    })
 }
 
 fn gzip(body: &[u8]) -> Vec<u8> {

@@ -1,23 +1,19 @@
 //! Whom a client of https trusts, and what it shows of itself.
 
-use crate::support::message;
 use crate::support::program::{Output, Shaper};
 use crate::support::secure::{fixture, secure_server, server_that_asks_for_a_certificate};
+use crate::support::{by_each_transport, message};
 
 /// One request to this port by each transport, with these options; the system trusts nobody here.
 fn each(port: u16, options: &[&str], code: i32) -> Vec<Output> {
-    let run = |transport: &str| {
-        let done = Shaper::run()
+    by_each_transport(code, || {
+        Shaper::run()
             .jobs("one.urls", format!("https://localhost:{port}/a\n"))
             .env("SSL_CERT_FILE", &fixture("server.pem"))
-            .args(["--max-attempts", "1", "--transport", transport])
+            .args(["--max-attempts", "1"])
             .args(options)
             .with_results()
-            .output();
-        done.exits(code);
-        done
-    };
-    ["direct", "reqwest"].map(run).into()
+    })
 }
 
 #[test]

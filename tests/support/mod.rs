@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use program::{Output, Shaper};
 use serde_json::Value;
 
 /// Longer than anything here takes on a busy machine: reaching it means that something hangs.
@@ -141,4 +142,14 @@ pub(crate) fn most_in_any(length: Duration, moments: &[Duration]) -> usize {
         inside.take_while(|at| **at < *from + length).count()
     });
     counts.max().unwrap_or(0)
+}
+
+/// What comes of the same command by each transport; each ends so.
+pub(crate) fn by_each_transport(code: i32, shaper: impl Fn() -> Shaper) -> Vec<Output> {
+    let run = |transport: &str| {
+        let done = shaper().args(["--transport", transport]).output();
+        done.exits(code);
+        done
+    };
+    ["direct", "reqwest"].map(run).into()
 }
