@@ -346,6 +346,16 @@ pub fn millis(span: Duration) -> f64 {
     (span.as_secs_f64() * 1e6).round() / 1e3
 }
 
+/// So many milliseconds, to the nanosecond; none below zero.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float saturates, and what is below zero is zero"
+)]
+pub fn of_millis(millis: f64) -> Duration {
+    Duration::from_nanos((millis * 1e6).round() as u64)
+}
+
 /// A number with three digits that matter: `0.993`, `9.93`, `99.3`, `993`, `12345`.
 pub fn three_digits(number: f64) -> String {
     if number == 0.0 {

@@ -12,7 +12,7 @@ use crate::limit::Spec;
 use crate::metrics::{self, MeanUnits, Owner, Part, Taken, Told, Unseen};
 use crate::outcome::UnitsSpent;
 use crate::report::{Report, Standing, learnt};
-use crate::units::{Tick, nanos};
+use crate::units::{Tick, nanos, of_millis};
 
 /// A run that is over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -279,7 +279,7 @@ impl Figures {
         cut_off: u64,
         named: impl Fn(Owner) -> Option<Owner>,
     ) -> Told {
-        let at = |ms: f64| started.after(span(ms));
+        let at = |ms: f64| started.after(of_millis(ms));
         let (held, waits) = (self.held_back.iter(), self.waits_ms.iter());
         let part = &self.part;
         let seconds = part.answers_per_second.iter();
@@ -293,13 +293,13 @@ impl Figures {
                 to: at(part.to_ms),
                 gaps: Duration::ZERO,
                 shares: held
-                    .filter_map(|held| Some((named(Owner::of(&held.owner)?)?, span(held.ms))))
+                    .filter_map(|held| Some((named(Owner::of(&held.owner)?)?, of_millis(held.ms))))
                     .collect(),
                 in_flight: part.in_flight,
                 ended: part.ended,
                 refused: part.refused,
                 rate: part.rate_per_s,
-                mean: part.mean_ms.map(span),
+                mean: part.mean_ms.map(of_millis),
                 units: part.units,
                 per_second: seconds
                     .flat_map(|(answers, count)| {
@@ -316,13 +316,13 @@ impl Figures {
                 unrepeated: self.unrepeated,
                 untold: self.untold,
                 retries_held: self.retries_held,
-                retries_held_for: span(self.retries_held_ms),
+                retries_held_for: of_millis(self.retries_held_ms),
                 breaks: self.breaks,
-                broken_for: span(self.broken_ms),
+                broken_for: of_millis(self.broken_ms),
             },
             retries: self.retries,
             waits: waits
-                .map(|(name, ms)| (name.as_str().into(), span(*ms)))
+                .map(|(name, ms)| (name.as_str().into(), of_millis(*ms)))
                 .collect(),
             units: self.units,
             full_of: self.full_of.clone(),
@@ -333,8 +333,8 @@ impl Figures {
 
     /// First grant and end of a run that started at this moment.
     pub fn span(&self, started: Tick) -> (Tick, Tick) {
-        let begun = started.after(span(self.begun_ms));
-        (begun, begun.after(span(self.elapsed_ms)))
+        let begun = started.after(of_millis(self.begun_ms));
+        (begun, begun.after(of_millis(self.elapsed_ms)))
     }
 }
 
@@ -380,15 +380,6 @@ impl Evidence {
 #[expect(clippy::cast_precision_loss, reason = "exact up to 104 days")]
 fn ms(span: Duration) -> f64 {
     nanos(span) as f64 / 1e6
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a float saturates, and what is below zero is zero"
-)]
-fn span(ms: f64) -> Duration {
-    Duration::from_nanos((ms * 1e6).round() as u64)
 }
 
 #[cfg(test)]

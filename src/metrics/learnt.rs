@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::setup::option_for;
 use crate::limit::{Counts, Learnt, Pace, Why};
 use crate::units::{Rate, Tick, three_digits};
 
@@ -105,9 +106,7 @@ impl Learning {
             }
         }
     }
-}
 
-impl Learning {
     /// The same with what another run has learnt: of a key that both know, that of the later one.
     pub(super) fn and(mut self, later: &Self) -> Self {
         for key in &later.keys {
@@ -140,12 +139,7 @@ impl KeyLearnt {
 impl ToldLimit {
     /// `60/1m requests`.
     pub fn words(&self) -> String {
-        let what = match self.counts {
-            Counts::Requests => "requests",
-            Counts::Units => "tokens",
-            Counts::Input => "input tokens",
-            Counts::Output => "output tokens",
-        };
+        let what = self.counts.word();
         match self.rate() {
             Some(rate) => format!("{rate} {what}"),
             None => format!("{} {what}, and not in which time", self.limit),
@@ -154,17 +148,7 @@ impl ToldLimit {
 
     /// The option that sets it.
     pub fn option(&self) -> Option<String> {
-        const MINUTE: Duration = Duration::from_secs(60);
-        let (limit, period) = (self.limit, self.period?);
-        Some(match self.counts {
-            Counts::Requests if period == MINUTE => format!("--rpm {limit}"),
-            Counts::Requests if period == Duration::from_secs(1) => format!("--qps {limit}"),
-            Counts::Units if period == MINUTE => format!("--tpm {limit}"),
-            Counts::Requests => format!("--window {}", self.rate()?),
-            Counts::Units => format!("--limit 'tokens {} window'", self.rate()?),
-            Counts::Input => format!("--limit 'input-tokens {} window'", self.rate()?),
-            Counts::Output => format!("--limit 'output-tokens {} window'", self.rate()?),
-        })
+        Some(option_for(self.counts, &self.rate()?))
     }
 
     fn rate(&self) -> Option<Rate> {

@@ -1,13 +1,11 @@
 //! What was learnt of the limits of the servers: in words, and as it is kept. Floor 4: doors.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 
 use super::Report;
 use crate::limit::{Counts, Pace};
 use crate::metrics::{KeyLearnt, Learning, Owner, ToldLimit};
-use crate::units::{Tick, millis, show_span};
+use crate::units::{Tick, millis, of_millis, show_span};
 
 /// What was learnt of one key, as JSON has it. Times in milliseconds, rates per second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,14 +36,6 @@ struct ToldKept {
     period_ms: Option<f64>,
 }
 
-/// What each that is counted is called.
-const COUNTS: [(Counts, &str); 4] = [
-    (Counts::Requests, "requests"),
-    (Counts::Units, "tokens"),
-    (Counts::Input, "input-tokens"),
-    (Counts::Output, "output-tokens"),
-];
-
 /// Each key, as it is kept.
 pub fn kept(learning: &Learning) -> Vec<Kept> {
     learning.keys.iter().map(Kept::of).collect()
@@ -67,7 +57,7 @@ impl Kept {
         });
         let told = learnt.told.iter().map(|told| ToldKept {
             name: told.name.clone(),
-            counts: word(told.counts).to_owned(),
+            counts: told.counts.word().to_owned(),
             limit: told.limit,
             period_ms: told.period.map(millis),
         });
@@ -88,9 +78,11 @@ impl Kept {
         let told = self.told.iter().filter_map(|told| {
             Some(ToldLimit {
                 name: told.name.clone(),
-                counts: COUNTS.iter().find(|(_, word)| *word == told.counts)?.0,
+                counts: Counts::ALL
+                    .into_iter()
+                    .find(|counts| counts.word() == told.counts)?,
                 limit: told.limit,
-                period: told.period_ms.map(span),
+                period: told.period_ms.map(of_millis),
             })
         });
         KeyLearnt {
@@ -99,7 +91,12 @@ impl Kept {
             pace: self.per_s.map(Pace::per_second_of),
             mean: self.mean_per_s.map(Pace::per_second_of),
             changes: changes
-                .map(|it| (started.after(span(it.at_ms)), Pace::per_second_of(it.per_s)))
+                .map(|it| {
+                    (
+                        started.after(of_millis(it.at_ms)),
+                        Pace::per_second_of(it.per_s),
+                    )
+                })
                 .collect(),
             refused: self.refused,
             used_up: self.used_up,
@@ -172,18 +169,4 @@ fn line(report: &Report, learnt: &KeyLearnt) -> String {
 
 fn tied(at: Tick) -> String {
     show_span(at.since(Tick::ZERO)).replace(' ', "\u{a0}")
-}
-
-fn word(counts: Counts) -> &'static str {
-    let own = COUNTS.iter().find(|(own, _)| *own == counts);
-    own.map_or("", |(_, word)| word)
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a float saturates, and what is below zero is zero"
-)]
-fn span(ms: f64) -> Duration {
-    Duration::from_nanos((ms * 1e6).round() as u64)
 }
