@@ -64,7 +64,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__compare)
-            opts="-c -k -H -X -n -h --discipline --concurrency --rate --qps --burst --window --tpm --limit --jobs --api --latency --seed --live --yes --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --cacert --cert --key --insecure --header --bearer-env --method --data --base-url --format --limit-jobs --strict --allow-empty --report --report-file --html --color --ascii --hdr --help"
+            opts="-c -k -H -X -n -h --discipline --concurrency --rate --qps --burst --window --tpm --limit --jobs --api --latency --seed --live --yes --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --header --bearer-env --method --data --base-url --format --limit-jobs --strict --allow-empty --report --report-file --html --color --ascii --hdr --help"
             if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -915,7 +915,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__run)
-            opts="-c -H -X -k -L -n -o -v -q -h --concurrency --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --per-host --max-wait --queue-timeout --guard --arrivals --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --cacert --cert --key --insecure --max-body --follow --mock --format --limit-jobs --strict --allow-empty --output --overwrite --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --help"
+            opts="-c -H -X -k -L -n -o -v -q -h --concurrency --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --per-host --max-wait --queue-timeout --guard --arrivals --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --max-body --follow --mock --format --limit-jobs --strict --allow-empty --output --overwrite --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --help"
             if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

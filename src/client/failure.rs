@@ -6,6 +6,7 @@ use std::io;
 use rustix::io::Errno;
 use rustls::{CertificateError, InvalidMessage};
 
+use super::reach::Private;
 use crate::outcome::{Failure, FailureKind, Reached};
 
 /// What resolvers say of `EAI_AGAIN` (RFC 3493 §6.1): glibc and others, musl.
@@ -36,6 +37,10 @@ pub(super) fn failed(doing: Doing, why: &(dyn Error + 'static), host: &str) -> F
         cause(why)
     };
     let (kind, reached, message) = match doing {
+        Doing::LookUp if find::<Private>(why).is_some() => {
+            let message = format!("{host}: {cause}");
+            (FailureKind::Invalid, Reached::NotSent, message)
+        }
         Doing::LookUp => {
             // A resolver that is away for a moment is no word on the name: it is tried again like a connect.
             let passing = cause == OUT_OF_FILES || PASSING.iter().any(|text| cause.contains(text));

@@ -6,6 +6,7 @@ mod direct;
 mod failure;
 mod files;
 mod pool;
+mod reach;
 mod reqwest;
 mod route;
 mod tls;
@@ -37,6 +38,7 @@ use direct::{Direct, Exchange, Server};
 pub use failure::{OUT_OF_FILES, OUT_OF_PORTS};
 pub use files::{Ends, Room, raise_file_limit};
 use pool::{MOST_IDLE, Pool};
+pub use reach::Reach;
 use reqwest::{Library, Setup};
 pub use route::{Detour, Proxies, Proxy, Route};
 use tls::Tls;
@@ -61,6 +63,8 @@ pub struct ClientSpec {
     pub http: Http,
     /// Which way requests take.
     pub route: Route,
+    /// Which addresses may be asked, but for those that `route` and `via` name.
+    pub reach: Reach,
     /// Where requests really go.
     pub via: Via,
     /// Sent as `user-agent`, unless a job has its own.
@@ -85,6 +89,7 @@ impl Default for ClientSpec {
             tls: TlsSpec::default(),
             http: Http::default(),
             route: Route::default(),
+            reach: Reach::default(),
             via: Via::Direct,
             user_agent: concat!("shaper/", env!("CARGO_PKG_VERSION")).to_owned(),
             usage: UsageRule::Ignored,
@@ -359,17 +364,30 @@ impl Client {
             Transport::Direct => true,
             Transport::Reqwest => false,
         };
+        let reach = self.reach_of(&url);
+        reach.check_address(&url)?;
         if direct {
-            let server = Server::new(&url, name, spec, self.way(), &self.tls)?;
+            let server = Server::new(&url, name, spec, (self.way(), reach), &self.tls)?;
             return Ok(Carrier::Direct(Rc::new(server)));
         }
-        let name = match spec.route.proxy(url.scheme()) {
-            Some(proxy) if stands_before(&self.proxies, &url) => {
-                format!("{name} (by {proxy})").into()
-            }
-            Some(_) | None => name,
+        let (name, reach) = if stands_before(&self.proxies, &url) {
+            // The address is for the proxy to find.
+            reach.check_name(&url)?;
+            let by = spec.route.proxy(url.scheme());
+            let by = by.map(|proxy| format!("{name} (by {proxy})").into());
+            (by.unwrap_or(name), Reach::Anywhere)
+        } else {
+            (name, reach)
         };
-        Library::new(&url, name, &self.library, &self.tls).map(Carrier::Library)
+        Library::new(&url, name, &self.library, reach, &self.tls).map(Carrier::Library)
+    }
+
+    /// Where the command line names another place, that may be asked.
+    fn reach_of(&self, url: &Url) -> Reach {
+        match self.spec.via {
+            Via::Direct if !self.spec.route.leads_away(url) => self.spec.reach,
+            Via::Direct | Via::Mock(_) => Reach::Anywhere,
+        }
     }
 
     /// To the mock there is no other.

@@ -107,6 +107,20 @@ impl Route {
         }
     }
 
+    /// Whether what is for this server is sent to another place that the command line names. Proxies are on the way.
+    pub(super) fn leads_away(&self, url: &Url) -> bool {
+        match self {
+            Self::Unix(_) => true,
+            Self::ConnectTo(detours) => {
+                let place = url.host().zip(url.port_or_known_default());
+                place.is_some_and(|(host, port)| {
+                    detours.iter().any(|it| it.of(&host, port).is_some())
+                })
+            }
+            Self::System | Self::NoProxy | Self::Proxies(_) => false,
+        }
+    }
+
     /// The proxy for requests of this scheme, without its password.
     pub(super) fn proxy(&self, scheme: &str) -> Option<String> {
         let Self::Proxies(proxies) = self else {

@@ -342,3 +342,43 @@ fn a_stream_that_may_have_been_served_is_sent_again_only_if_that_is_harmless() {
     done.exits(0);
     assert_eq!(done.results()[0]["attempts"], 2);
 }
+
+#[test]
+fn deny_private_asks_no_private_address_whoever_names_it() {
+    let private = Server::start([Step::ok()]);
+    let port = private.host().rsplit_once(':').unwrap().1.to_owned();
+    let public = Server::start([Step::status(302).header("Location", &private.url("/x"))]);
+    let told = |list: String, options: &[&str]| {
+        let done = run(list, &[&["--deny-private"], options].concat());
+        done.exits(1);
+        let result = done.results().remove(0);
+        assert_eq!(result["error"]["kind"], "invalid", "{result}");
+        assert_eq!(result["attempts"], 1, "{result}");
+        message(&result).to_owned()
+    };
+    for transport in ["direct", "reqwest"] {
+        for host in ["127.0.0.1", "[::ffff:127.0.0.1]", "2130706433", "localhost"] {
+            let why = told(
+                format!("http://{host}:{port}/"),
+                &["--transport", transport],
+            );
+            assert!(
+                why.contains("is not a public address (--deny-private)"),
+                "{why}"
+            );
+        }
+    }
+    let detour = format!("h.test:80:{}", public.host());
+    let why = told(
+        "http://h.test/".to_owned(),
+        &["--connect-to", &detour, "--follow"],
+    );
+    assert!(why.contains("127.0.0.1 is not"), "{why}");
+    assert_eq!((public.requests().len(), private.requests().len()), (1, 0));
+    let why = told(
+        format!("http://localhost:{port}/"),
+        &["--proxy", &public.url("")],
+    );
+    assert!(why.contains("127.0.0.1 is not"), "{why}");
+    assert_eq!(public.requests().len(), 1);
+}

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::net::lookup_host;
 use tokio::sync::Mutex;
 
+use crate::client::reach::Reach;
 use crate::clock::Clock;
 use crate::units::Tick;
 
@@ -29,6 +30,7 @@ pub(super) enum Place {
 pub(super) struct Names {
     host: Box<str>,
     port: u16,
+    reach: Reach,
     /// Held while it is looked up: many tries at once ask once.
     found: Mutex<Option<Found>>,
 }
@@ -40,10 +42,11 @@ struct Found {
 }
 
 impl Names {
-    pub(super) fn of(host: &str, port: u16) -> Self {
+    pub(super) fn of(host: &str, port: u16, reach: Reach) -> Self {
         Self {
             host: host.into(),
             port,
+            reach,
             found: Mutex::new(None),
         }
     }
@@ -65,7 +68,8 @@ impl Names {
         }
         let looked_up = lookup_host((&*self.host, self.port)).await;
         let addresses = looked_up
-            .map(|all| in_turn(all.collect()))
+            .and_then(|all| self.reach.of_name(all))
+            .map(in_turn)
             .map_err(Arc::new);
         *found = Some(Found {
             at: clock.now(),

@@ -13,6 +13,7 @@ use url::{Host, Url};
 use super::connection::Connection;
 use super::names::{Names, Place};
 use super::request::{Usual, usual};
+use crate::client::reach::Reach;
 use crate::client::route::Route;
 use crate::client::tls::Tls;
 use crate::client::{ClientSpec, Refused};
@@ -76,7 +77,7 @@ impl Server {
         url: &Url,
         name: Rc<str>,
         spec: &ClientSpec,
-        route: &Route,
+        (route, reach): (&Route, Reach),
         tls: &Tls,
     ) -> Result<Self, Refused> {
         let port = url
@@ -88,7 +89,7 @@ impl Server {
                 cause: "the URL has no host".to_owned(),
             });
         };
-        let (place, name) = place(&host, port, name, route);
+        let (place, name) = place(&host, port, name, route, reach);
         let host = url.host_str().unwrap_or_default();
         // RFC 9110 §7.2: without the port that is the usual one.
         let authority = match url.port() {
@@ -164,7 +165,13 @@ impl Server {
 }
 
 /// Where it is, and how it is called in messages: with the place, where that is another.
-fn place(host: &Host<&str>, port: u16, name: Rc<str>, route: &Route) -> (Place, Rc<str>) {
+fn place(
+    host: &Host<&str>,
+    port: u16,
+    name: Rc<str>,
+    route: &Route,
+    reach: Reach,
+) -> (Place, Rc<str>) {
     match route {
         Route::Unix(path) => {
             let name = format!("{name} (at {})", calm_path(path)).into();
@@ -178,19 +185,19 @@ fn place(host: &Host<&str>, port: u16, name: Rc<str>, route: &Route) -> (Place, 
                     Host::Ipv4(ip) => Host::Ipv4(*ip),
                     Host::Ipv6(ip) => Host::Ipv6(*ip),
                 };
-                (by_name(&borrowed, port), name)
+                (by_name(&borrowed, port, reach), name)
             }
-            None => (by_name(host, port), name),
+            None => (by_name(host, port, reach), name),
         },
-        Route::System | Route::NoProxy | Route::Proxies(_) => (by_name(host, port), name),
+        Route::System | Route::NoProxy | Route::Proxies(_) => (by_name(host, port, reach), name),
     }
 }
 
-fn by_name(host: &Host<&str>, port: u16) -> Place {
+fn by_name(host: &Host<&str>, port: u16, reach: Reach) -> Place {
     match host {
         Host::Ipv4(ip) => Place::Known((*ip, port).into()),
         Host::Ipv6(ip) => Place::Known((*ip, port).into()),
-        Host::Domain(host) => Place::Named(Names::of(host, port)),
+        Host::Domain(host) => Place::Named(Names::of(host, port, reach)),
     }
 }
 

@@ -14,7 +14,7 @@ use url::Url;
 use super::attempt::{Attempt, Phase};
 use super::pool::{After, Lease};
 use super::tls::Tls;
-use super::{Carrier, Refused, Via};
+use super::{Carrier, Reach, Refused, Via};
 use crate::fields::Fields;
 use crate::headers::Lines;
 use crate::job::Job;
@@ -32,13 +32,19 @@ pub(super) struct Library {
 }
 
 impl Library {
-    pub(super) fn new(url: &Url, name: Rc<str>, setup: &Setup, tls: &Tls) -> Result<Self, Refused> {
+    pub(super) fn new(
+        url: &Url,
+        name: Rc<str>,
+        setup: &Setup,
+        reach: Reach,
+        tls: &Tls,
+    ) -> Result<Self, Refused> {
         let scheme = if url.scheme() == "https" {
             Scheme::Https
         } else {
             Scheme::Http
         };
-        let client = setup.client(scheme, tls)?;
+        let client = setup.client(scheme, reach, tls)?;
         Ok(Self { client, name })
     }
 

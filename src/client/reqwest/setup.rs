@@ -1,16 +1,18 @@
 //! How the HTTP library is set up. Floor 4: doors.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::header::ACCEPT_ENCODING;
 use http::{HeaderMap, HeaderValue};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{ClientBuilder, NoProxy, redirect};
 use rustls::ClientConfig;
+use tokio::net::lookup_host;
 
 use crate::client::coding::TAKEN;
 use crate::client::tls::{self, Tls};
-use crate::client::{ClientSpec, Http, Proxies, Refused, Route, Transport, Via, failure};
+use crate::client::{ClientSpec, Http, Proxies, Reach, Refused, Route, Transport, Via, failure};
 use crate::outcome::FailureKind;
 
 /// What the clients of a run have in common. What is slow to make is made once, so that another client
@@ -49,19 +51,26 @@ impl Setup {
             first: Mutex::new(None),
         };
         if spec.transport == Transport::Reqwest {
-            let first = setup.make(Scheme::Http, tls).map_err(|why| why.cause)?;
+            let first = setup
+                .make(Scheme::Http, Reach::Anywhere, tls)
+                .map_err(|why| why.cause)?;
             setup.keep(Some(first));
         }
         Ok(setup)
     }
 
     /// A client with connections of its own.
-    pub(super) fn client(&self, scheme: Scheme, tls: &Tls) -> Result<reqwest::Client, Refused> {
-        let first = match scheme {
-            Scheme::Http => self.keep(None),
-            Scheme::Https => None,
+    pub(super) fn client(
+        &self,
+        scheme: Scheme,
+        reach: Reach,
+        tls: &Tls,
+    ) -> Result<reqwest::Client, Refused> {
+        let first = match (scheme, reach) {
+            (Scheme::Http, Reach::Anywhere) => self.keep(None),
+            (Scheme::Https, _) | (_, Reach::Public) => None,
         };
-        first.map_or_else(|| self.make(scheme, tls), Ok)
+        first.map_or_else(|| self.make(scheme, reach, tls), Ok)
     }
 
     /// Puts a client in the place of the first, which it returns.
@@ -70,7 +79,7 @@ impl Setup {
         std::mem::replace(&mut *first, client)
     }
 
-    fn make(&self, scheme: Scheme, tls: &Tls) -> Result<reqwest::Client, Refused> {
+    fn make(&self, scheme: Scheme, reach: Reach, tls: &Tls) -> Result<reqwest::Client, Refused> {
         let config = match scheme {
             Scheme::Http => self.plain.clone(),
             Scheme::Https => {
@@ -91,6 +100,9 @@ impl Setup {
             .tls_backend_preconfigured(config);
         if let Some(span) = self.connect_timeout {
             builder = builder.connect_timeout(span);
+        }
+        if reach == Reach::Public {
+            builder = builder.dns_resolver(Arc::new(Public));
         }
         builder = match (self.http, scheme) {
             (Http::One, _) => builder.http1_only(),
@@ -135,6 +147,19 @@ fn by(mut builder: ClientBuilder, proxies: &Proxies) -> Result<ClientBuilder, Re
         builder = builder.proxy(proxy.no_proxy(except));
     }
     Ok(builder)
+}
+
+/// Finds the addresses of a name that are public.
+struct Public;
+
+impl Resolve for Public {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let all = lookup_host((name.as_str(), 0)).await?;
+            let public = Reach::Public.of_name(all)?;
+            Ok(Box::new(public.into_iter()) as Addrs)
+        })
+    }
 }
 
 fn taken() -> HeaderMap {

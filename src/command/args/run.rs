@@ -17,7 +17,7 @@ use super::super::values::{
     proxy_or_none, rate_or_none, seed, span_or_none, wait_or_none, window,
 };
 use super::{FailIfArgs, ShowArgs, StopIfArgs};
-use crate::client::{ClientSpec, Detour, Http, Proxy, Route, TlsSpec, Transport};
+use crate::client::{ClientSpec, Detour, Http, Proxy, Reach, Route, TlsSpec, Transport};
 use crate::engine::{Arrivals, Order, Oversize, Refund};
 use crate::error::Problem;
 use crate::estimate::Estimator;
@@ -294,6 +294,9 @@ pub(in crate::command) struct TransportArgs {
     /// Send everything through this socket of the system
     #[arg(long, value_name = "FILE", conflicts_with = "proxy")]
     unix_socket: Option<PathBuf>,
+    /// Ask no address of this machine or of a private network, whatever jobs, names and redirects say
+    #[arg(long)]
+    deny_private: bool,
     /// For https.
     #[command(flatten)]
     tls: TlsArgs,
@@ -334,6 +337,11 @@ impl TransportArgs {
             tls: self.tls.spec()?,
             http: if self.http2 { Http::Two } else { Http::One },
             route,
+            reach: if self.deny_private {
+                Reach::Public
+            } else {
+                Reach::Anywhere
+            },
             idle: self.pool_idle,
             ..ClientSpec::default()
         })
