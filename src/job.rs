@@ -132,7 +132,7 @@ pub enum UnitsFrom {
 }
 
 /// Where a job goes: the text of the file, and the URL that its rules make of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Target {
     /// As the user wrote it, after `--base-url`. For results, use [`Target::shown`].
     pub written: Box<str>,
@@ -175,6 +175,12 @@ impl Target {
             Some(_) => Cow::Owned(without_credentials(text)),
             None => Cow::Borrowed(text),
         }
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.shown())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Where an answer sends its request on to, RFC 9110 §15.4. Floor 3: rules.
 
+use std::fmt;
+
 use http::header::{HOST, LOCATION};
 use http::{Method, StatusCode};
 use url::Url;
@@ -33,11 +35,17 @@ const OF_BODY: [&[u8]; 5] = [
 ];
 
 /// What was asked in one try so far, in order.
-#[derive(Debug)]
 pub struct Trail(Vec<Asked>);
 
+impl fmt::Debug for Trail {
+    /// Places of servers may hold credentials.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Trail({})", self.0.len())
+    }
+}
+
 /// A request. Headers are only ever left out, so their bytes tell which it has.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 struct Asked {
     method: Method,
     url: Url,

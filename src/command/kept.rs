@@ -11,11 +11,11 @@ use crate::clock::Clock;
 use crate::drive::live::SLACK;
 use crate::engine::Event;
 use crate::error::Problem;
-use crate::job::without_credentials;
 use crate::manifest::{self, Before, Ended, Given, Input, Limit, Manifest, Owners, Withheld};
 use crate::metrics::Setup;
 use crate::report::Report;
 use crate::sink::{self, Existing, Sink, SinkSpec, Target};
+use crate::source::BaseUrl;
 use crate::units::{Tick, nanos};
 
 /// Whether a program writes to these results now.
@@ -72,7 +72,7 @@ impl Kept {
             per_host: setup.per_host,
             slack_us: nanos(SLACK) / 1_000,
             inputs: inputs.iter().cloned().map(Input::named).collect(),
-            base_url: base_url.map(|url| without_credentials(url.as_str())),
+            base_url: base_url.map(BaseUrl::to_string),
             folder: env::current_dir()
                 .ok()
                 .map(|it| it.to_string_lossy().into_owned()),

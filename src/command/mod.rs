@@ -2,6 +2,8 @@
 
 mod args;
 mod beside;
+#[cfg(test)]
+mod canary;
 mod compare;
 mod completions;
 mod files;

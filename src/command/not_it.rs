@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use super::origin::Run;
 use crate::error::Problem;
-use crate::job::without_credentials;
 use crate::letters::calm_path;
 use crate::manifest::Input;
 use crate::results::FailedJob;
-use crate::source::Found;
+use crate::source::{BaseUrl, Found};
 use crate::units::show_moment;
 
 /// A job that failed, and the file in which its line is another one.
@@ -133,8 +132,7 @@ impl NotIt<'_> {
                 }
             }
         }
-        let base = args.base_url.as_ref();
-        let base = base.map(|url| without_credentials(url.as_str()));
+        let base = args.base_url.as_ref().map(BaseUrl::to_string);
         match (&told.base_url, &base) {
             (Some(then), None) if then.contains("***") => because(
                 "the run had --base-url with credentials, which are not kept",

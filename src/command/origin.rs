@@ -5,15 +5,12 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use url::Url;
-
 use super::args::ReportArgs;
 use crate::error::Problem;
-use crate::job::without_credentials;
 use crate::letters::calm_path;
 use crate::manifest::{self, Manifest};
 use crate::results::FailedJob;
-use crate::source;
+use crate::source::{self, BaseUrl};
 
 /// An input by its name, and jobs that stood in it.
 pub(super) type OfInput = (Arc<str>, Vec<FailedJob>);
@@ -121,8 +118,7 @@ impl<'a> Run<'a> {
     /// The options without which the lines are other jobs, as far as they may be shown.
     pub(super) fn options(&self) -> String {
         let given = self.told.given.as_ref();
-        let base = self.args.base_url.as_ref();
-        let base = base.map(|url| without_credentials(url.as_str()));
+        let base = self.args.base_url.as_ref().map(BaseUrl::to_string);
         let method = self.args.method.as_ref().map(ToString::to_string);
         let data = self.args.data.is_some() || given.is_some_and(|given| given.data.is_some());
         let options = [
@@ -148,10 +144,7 @@ fn spec(args: &ReportArgs, told: &Manifest) -> Result<source::Spec, String> {
     let method = given.and_then(|given| given.method.as_deref());
     let method = method.map(str::parse).transpose();
     let method = method.map_err(|_| "its method is none".to_owned())?;
-    let base = told
-        .base_url
-        .as_deref()
-        .and_then(|url| Url::parse(url).ok());
+    let base = told.base_url.as_deref().and_then(|url| url.parse().ok());
     Ok(source::Spec {
         format,
         base_url: args.base_url.clone().or(base),

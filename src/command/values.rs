@@ -12,7 +12,6 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command, ValueEnum};
 use http::{HeaderName, HeaderValue};
-use url::Url;
 
 use super::typo::near;
 use crate::client::Proxy;
@@ -298,17 +297,6 @@ pub(super) fn span_or_none(text: &str) -> Result<Bound<Duration>, String> {
 /// Zero is a span, too: now or never.
 pub(super) fn wait_or_none(text: &str) -> Result<Bound<Duration>, String> {
     or_none(text, parse_duration)
-}
-
-pub(super) fn base_url(text: &str) -> Result<Url, String> {
-    let url =
-        Url::parse(text).map_err(|why| format!("{why}; write http://HOST or https://HOST"))?;
-    match url.scheme() {
-        "http" | "https" => Ok(url),
-        scheme => Err(format!(
-            "scheme {scheme} is not supported; write http://HOST or https://HOST"
-        )),
-    }
 }
 
 /// `NAME: VALUE`, or `@FILE` with one in each line.

@@ -10,7 +10,6 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, Method};
 use proptest::prelude::*;
-use url::Url;
 
 use super::*;
 use crate::estimate::Estimator;
@@ -554,11 +553,9 @@ fn a_first_job_with_nothing_to_estimate_is_a_usage_problem() {
 #[test]
 fn the_base_url_completes_relative_urls() {
     let mut spec = text("{\"url\":\"/v1/chat/completions\",\"body\":{}}");
-    spec.base_url = Some(Url::parse("http://h").unwrap());
+    spec.base_url = Some("http://h".parse().unwrap());
     let job = jobs(&spec).remove(0);
     assert_eq!(&*job.target.written, "http://h/v1/chat/completions");
-    spec.base_url = Some(Url::parse("unix:/x").unwrap());
-    assert!(open(&spec).is_err());
 }
 
 #[test]

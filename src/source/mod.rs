@@ -48,11 +48,12 @@ pub use reader::{Line, Reader};
 pub use resume::{Failed, Foreign, Resume, unclaimed, unmatched};
 pub use spec::{Format, Input, Spec, Times, UnitsRule, empty, inputs};
 pub use strict::check_strict;
+pub use target::BaseUrl;
 
 /// Opens the input. Nothing of it is read yet.
 ///
 /// # Errors
-/// A usage problem if any file is missing, a directory or unreadable, or the base URL is not `http`.
+/// A usage problem if any file is missing, a directory or unreadable.
 pub fn open(spec: &Spec) -> Result<Source, Problem> {
     let rules = Rules::new(spec)?;
     let mut waiting = Vec::with_capacity(spec.inputs.len());

@@ -36,20 +36,10 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// A usage problem if the base URL is no `http` or `https` URL, or a key is none.
+    /// A usage problem if a key is none.
     pub(super) fn new(spec: &Spec) -> Result<Self, Problem> {
-        let base = spec.base_url.clone().map(|url| {
-            let shown = url.scheme().to_owned();
-            Base::new(url).ok_or_else(|| {
-                Problem::usage(
-                    format!("scheme not supported: {shown:?}"),
-                    "write it as http://HOST or https://HOST",
-                )
-                .at("--base-url")
-            })
-        });
         Ok(Self {
-            base: base.transpose()?,
+            base: spec.base_url.clone().map(Base::new),
             headers: spec.headers.clone(),
             once: spec.once.map(OnceKeys::new),
             method: spec.method.clone(),

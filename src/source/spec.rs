@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Method;
-use url::Url;
 
+use super::target::BaseUrl;
 use crate::error::Problem;
 use crate::estimate::Estimator;
 use crate::headers::Headers;
@@ -135,10 +135,10 @@ pub struct Spec {
     pub inputs: Vec<Input>,
     /// Of every input; by content, if not given.
     pub format: Option<Format>,
-    /// What relative URLs are joined to: `http` or `https`.
+    /// What relative URLs are joined to.
     ///
     /// A path with a leading slash replaces the base's path; one without goes below it.
-    pub base_url: Option<Url>,
+    pub base_url: Option<BaseUrl>,
     /// Added to each job, but for names that it sets itself.
     pub headers: Headers,
     /// Each job is sent with an `idempotency-key`, unless it has one, that is its own in the run that is known by this.

@@ -1,8 +1,40 @@
 //! The URL of a job, by the WHATWG rules and `--base-url`. Floor 4: doors.
 
+use std::fmt;
+use std::str::FromStr;
+
 use url::{ParseError, Url};
 
-use crate::job::Target;
+use crate::job::{Target, without_credentials};
+
+/// What relative URLs are joined to, `http` or `https`. It is shown without its credentials.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BaseUrl(Url);
+
+impl FromStr for BaseUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const FORM: &str = "write http://HOST or https://HOST";
+        let url = Url::parse(text).map_err(|why| format!("{why}; {FORM}"))?;
+        match url.scheme() {
+            "http" | "https" => Ok(Self(url)),
+            scheme => Err(format!("scheme {scheme} is not supported; {FORM}")),
+        }
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&without_credentials(self.0.as_str()))
+    }
+}
+
+impl fmt::Debug for BaseUrl {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
+    }
+}
 
 /// What a relative URL is joined to.
 pub(super) struct Base {
@@ -12,15 +44,13 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// `None` unless it is an `http` or `https` URL.
-    pub(super) fn new(whole: Url) -> Option<Self> {
-        matches!(whole.scheme(), "http" | "https").then_some(())?;
+    pub(super) fn new(BaseUrl(whole): BaseUrl) -> Self {
         let mut folder = whole.clone();
         if !folder.path().ends_with('/') {
             let path = format!("{}/", folder.path());
             folder.set_path(&path);
         }
-        Some(Self { whole, folder })
+        Self { whole, folder }
     }
 
     /// RFC 3986 §5.2, but a path without a leading slash goes below the base, as if that ended in a
@@ -111,7 +141,7 @@ mod tests {
     use super::*;
 
     fn base(text: &str) -> Base {
-        Base::new(Url::parse(text).unwrap()).unwrap()
+        Base::new(text.parse().unwrap())
     }
 
     fn wire(text: &str, base: Option<&Base>) -> String {
@@ -169,6 +199,17 @@ mod tests {
 
     #[test]
     fn a_base_of_another_scheme_is_refused() {
-        assert!(Base::new(Url::parse("ftp://h/").unwrap()).is_none());
+        for text in ["ftp://me:canary@h/", "http://me:canary@["] {
+            let why = text.parse::<BaseUrl>().unwrap_err();
+            assert!(
+                why.contains("http://HOST") && !why.contains("canary"),
+                "{why}"
+            );
+        }
+        let base: BaseUrl = "http://me:canary@h/?key=canary".parse().unwrap();
+        assert_eq!(
+            format!("{base} {base:?}"),
+            "http://***@h/?key=*** http://***@h/?key=***"
+        );
     }
 }

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use http::Method;
-use url::Url;
 
-use super::super::values::{base_url, one_of};
+use super::super::values::one_of;
 use super::{FailIfArgs, LimitArgs, ShowArgs};
-use crate::source::Format;
+use crate::source::{BaseUrl, Format};
 
 /// `shaper report`.
 #[derive(Debug, Args)]
@@ -64,8 +63,8 @@ pub(in crate::command) struct ReportArgs {
     )]
     pub(in crate::command) failed_jobs: bool,
     /// What relative URLs were relative to
-    #[arg(long, value_name = "URL", value_parser = base_url, requires = "failed_jobs", help_heading = AS_TO_THE_RUN)]
-    pub(in crate::command) base_url: Option<Url>,
+    #[arg(long, value_name = "URL", requires = "failed_jobs", help_heading = AS_TO_THE_RUN)]
+    pub(in crate::command) base_url: Option<BaseUrl>,
     /// The method of jobs that name none
     #[arg(short = 'X', long, value_name = "METHOD", requires = "failed_jobs", help_heading = AS_TO_THE_RUN)]
     pub(in crate::command) method: Option<Method>,

@@ -9,12 +9,11 @@ use std::time::Duration;
 use clap::builder::{BoolishValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use http::{HeaderValue, Method, header};
-use url::Url;
 
 use super::super::values::{
-    Bound, Burst, HeaderFrom, ProgressKind, attempts, base_url, burst, bytes_or_none, count,
-    count_or_none, header_from, header_line, listen, one_of, or_else, order, provider,
-    proxy_or_none, rate_or_none, seed, span_or_none, wait_or_none, window,
+    Bound, Burst, HeaderFrom, ProgressKind, attempts, burst, bytes_or_none, count, count_or_none,
+    header_from, header_line, listen, one_of, or_else, order, provider, proxy_or_none,
+    rate_or_none, seed, span_or_none, wait_or_none, window,
 };
 use super::{FailIfArgs, ShowArgs, StopIfArgs};
 use crate::client::{ClientSpec, Detour, Http, Proxy, Reach, Route, TlsSpec, Transport};
@@ -28,7 +27,7 @@ use crate::model::ModelSpec;
 use crate::quota::Provider;
 use crate::retry::{Backoff, FaultAt, Jitter, RetryOn, RetryUnsafe};
 use crate::sink::{Fsync, Keep};
-use crate::source::Format;
+use crate::source::{BaseUrl, Format};
 use crate::statuses::Statuses;
 use crate::units::{Cost, Rate, Secret, parse_duration, parse_span};
 use crate::usage::UsageAt;
@@ -441,8 +440,8 @@ pub(in crate::command) struct JobArgs {
     #[arg(long, value_name = "TEXT")]
     pub(in crate::command) data: Option<String>,
     /// What relative URLs are relative to
-    #[arg(long, value_name = "URL", value_parser = base_url)]
-    pub(in crate::command) base_url: Option<Url>,
+    #[arg(long, value_name = "URL")]
+    pub(in crate::command) base_url: Option<BaseUrl>,
 }
 
 /// What is read.
