@@ -80,7 +80,7 @@ fn a_panic_shows_no_credential_whatever_it_shows() {
     };
     let mut trail = Trail::of(job);
     let step = trail.follow(job, &head).unwrap();
-    let client = args.http.transport.spec().unwrap();
+    let client = args.http.transport.spec(|_| None).unwrap();
     let text = told(&(
         (&args, &input.spec, &lines),
         (&trail, &step),

@@ -1,8 +1,8 @@
 //! `shaper compare`: joins jobs, disciplines and the page about them. Floor 6: front.
 
-use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
+use std::{env, io};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, fstat};
@@ -243,7 +243,7 @@ fn live(
     let signals = ears
         .listen(Clock::start(), None)
         .map_err(|why| unheard(&why))?;
-    let carriage = args.real.transport.spec()?;
+    let carriage = args.real.transport.spec(|name| env::var(name).ok())?;
     if live == Live::Servers {
         for note in args.real.transport.notes(&carriage) {
             say(&note);

@@ -1,10 +1,10 @@
 //! `shaper run`: joins input, limits, client, results and report. Floor 6: front.
 
-use std::fs;
 use std::io::{self, IsTerminal};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::{env, fs};
 
 use rustix::fs::fstat;
 use tokio::runtime::{self, Runtime};
@@ -48,7 +48,9 @@ pub(super) fn run(
     let ears = Ears::open(say, |signal| leave(exit_of(signal))).map_err(|why| unheard(&why))?;
     let limits = args.rules.specs()?;
     files::check(&args.jobs, &args.output)?;
-    let carriage = args.http.transport.spec()?;
+    // No proxy stands before the mock, whatever the environment names.
+    let variable = |name: &str| env::var(name).ok().filter(|_| args.http.mock.is_none());
+    let carriage = args.http.transport.spec(variable)?;
     let sink = sink_spec(args, &clock, &limits)?;
     sink.check()?;
     kept::check(&sink)?;

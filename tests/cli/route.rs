@@ -89,6 +89,13 @@ fn the_proxy_is_named_before_the_first_send_and_one_that_is_none_ends_the_run() 
     let told = message(&done.results()[0]).to_owned();
     assert!(told.contains("(by http://127.0.0.1:1)"), "{told}");
     with("http_proxy", ":::", 2).says("http_proxy, of the environment, names no proxy");
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(1))
+        .env("http_proxy", ":::")
+        .args(["--mock=latency=1ms"])
+        .with_results()
+        .output();
+    done.exits(0);
 }
 
 #[test]
@@ -303,8 +310,14 @@ fn http_2_is_spoken_at_once_to_plain_servers_and_where_a_secure_one_agrees() {
 
 #[test]
 fn a_stream_that_a_server_has_not_seen_is_sent_again_even_a_post() {
-    for then in [Then::Refuse, Then::GoAway] {
-        let server = two::serve(None, move |nth| if nth == 0 { then } else { Then::Answer });
+    // Others can have used up many connections, one of which it was to go by.
+    for (then, times) in [(Then::Refuse, 2), (Then::GoAway, 20)] {
+        let server = two::serve(
+            None,
+            move |nth| {
+                if nth < times { then } else { Then::Answer }
+            },
+        );
         let list =
             format!("{{\"method\":\"POST\",\"url\":\"http://{server}/a\",\"body\":\"x\"}}\n");
         let done = run(list, &["--http2", "--backoff", "1ms..1ms"]);
@@ -324,6 +337,21 @@ fn a_stream_that_a_server_has_not_seen_is_sent_again_even_a_post() {
         2,
         "it is never sent, so it may go again"
     );
+}
+
+#[test]
+fn a_server_that_has_no_room_for_a_body_holds_a_try_for_its_time_and_no_longer() {
+    let server = two::serve(None, |nth| match nth {
+        0 => Then::NoRoom,
+        _ => Then::Answer,
+    });
+    let list = format!("{{\"url\":\"http://{server}/a\",\"body\":\"x\"}}\n");
+    let done = run(
+        list,
+        &["--http2", "--timeout", "300ms", "--max-attempts", "1"],
+    );
+    done.exits(1);
+    assert_eq!(done.results()[0]["error"]["kind"], "timeout");
 }
 
 #[test]

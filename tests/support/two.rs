@@ -24,6 +24,8 @@ pub(crate) enum Then {
     Refuse,
     /// The connection ends with GOAWAY: no stream of it was looked at. Only of plain servers.
     GoAway,
+    /// There is no room for its body, and never will be. Only of plain servers.
+    NoRoom,
     /// Its stream is reset: `INTERNAL_ERROR`.
     Reset,
 }
@@ -50,6 +52,10 @@ pub(crate) fn serve(
                     None if then(nth) == Then::GoAway => {
                         nth += 1;
                         go_away(stream).await.ok();
+                    }
+                    None if then(nth) == Then::NoRoom => {
+                        nth += 1;
+                        no_room(stream).await.ok();
                     }
                     None => connection(stream, &then, &mut nth).await,
                     Some(acceptor) => {
@@ -80,7 +86,7 @@ async fn connection(
             Then::Answer => answer(&request, respond),
             Then::Refuse => respond.send_reset(h2::Reason::REFUSED_STREAM),
             Then::Reset => respond.send_reset(h2::Reason::INTERNAL_ERROR),
-            Then::GoAway => return,
+            Then::GoAway | Then::NoRoom => return,
         }
     }
 }
@@ -105,6 +111,14 @@ async fn go_away(mut stream: TcpStream) -> io::Result<()> {
     }
     stream.write_all(&GOAWAY).await?;
     stream.shutdown().await?;
+    while stream.read(&mut [0; 1024]).await? > 0 {}
+    Ok(())
+}
+
+/// RFC 9113 §6.5.2: the window of each stream is 0, and nothing makes it larger.
+async fn no_room(mut stream: TcpStream) -> io::Result<()> {
+    const SETTINGS: [u8; 15] = [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0];
+    stream.write_all(&SETTINGS).await?;
     while stream.read(&mut [0; 1024]).await? > 0 {}
     Ok(())
 }

@@ -14,7 +14,7 @@ pub(super) fn without_answer(why: reqwest::Error, host: &str) -> Failure {
         };
     }
     let failed = |doing| failure::failed(doing, &why, host);
-    if is_unseen(&why) {
+    if unseen(&why).is_some() {
         let told = failed(Doing::Ask);
         return Failure {
             reached: Reached::NotSent,
@@ -35,14 +35,24 @@ pub(super) fn without_answer(why: reqwest::Error, host: &str) -> Failure {
     }
 }
 
-/// Whether the server says that it has not looked at the request: a stream that it refused, or one that was opened after
-/// the last that it took before it went away. RFC 9113 §6.8, §8.7.
-fn is_unseen(why: &reqwest::Error) -> bool {
-    let told = failure::find::<h2::Error>(why);
-    told.is_some_and(|told| {
-        let refused = told.reason() == Some(h2::Reason::REFUSED_STREAM);
-        told.is_remote() && (refused || told.is_go_away())
-    })
+/// How a server says that it has not looked at a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unseen {
+    /// It refused the stream. RFC 9113 §8.7.
+    Refused,
+    /// It goes away, and the stream was opened after the last that it takes. RFC 9113 §6.8. Where it does so for an
+    /// error, the library gives that to all streams.
+    GoesAway,
+}
+
+/// Whether the server says so.
+pub(super) fn unseen(why: &reqwest::Error) -> Option<Unseen> {
+    let told = failure::find::<h2::Error>(why).filter(|told| told.is_remote())?;
+    match told.reason()? {
+        h2::Reason::REFUSED_STREAM => Some(Unseen::Refused),
+        h2::Reason::NO_ERROR if told.is_go_away() => Some(Unseen::GoesAway),
+        _ => None,
+    }
 }
 
 /// Why a body broke off after `read` bytes.

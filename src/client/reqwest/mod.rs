@@ -20,6 +20,7 @@ use crate::headers::Lines;
 use crate::job::Job;
 use crate::outcome::{Failure, FailureKind, Head, Reply};
 use crate::units::Tick;
+use failure::Unseen;
 use setup::Scheme;
 pub(super) use setup::Setup;
 
@@ -125,7 +126,7 @@ async fn send(
     let patience = attempt.clock.sleep_until(attempt.patience(sent));
     let answer = tokio::select! {
         biased;
-        answer = client.execute(request) => answer,
+        answer = execute(client, request) => answer,
         () = patience => return Err(attempt.late(sent, Phase::ConnectOrHeaders)),
     };
     let response = answer.map_err(|why| failure::without_answer(why, &attempt.host))?;
@@ -139,6 +140,28 @@ async fn send(
     let body = read(attempt, response, head.at).await?;
     let body = attempt.decoded(&head, body)?;
     Ok(attempt.reply(head, body))
+}
+
+/// A request that the server says it has not looked at goes out again: as often as others of this run can have used up
+/// a connection before it, and twice where it is the stream that is refused.
+async fn execute(
+    client: &reqwest::Client,
+    mut request: reqwest::Request,
+) -> reqwest::Result<reqwest::Response> {
+    let (mut refused, mut gone) = (0, 0);
+    loop {
+        let again = request.try_clone();
+        let why = match client.execute(request).await {
+            Err(why) => why,
+            answered @ Ok(_) => return answered,
+        };
+        match failure::unseen(&why) {
+            Some(Unseen::Refused) if refused < 2 => refused += 1,
+            Some(Unseen::GoesAway) if gone < 100 => gone += 1,
+            Some(_) | None => return Err(why),
+        }
+        request = again.expect("its body is no stream");
+    }
 }
 
 /// The body, copied out of the connection's buffer: a slice would keep all of that alive.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::header::ACCEPT_ENCODING;
 use http::{HeaderMap, HeaderValue};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::{ClientBuilder, NoProxy, redirect};
+use reqwest::{ClientBuilder, NoProxy, redirect, retry};
 use rustls::ClientConfig;
 use tokio::net::lookup_host;
 
@@ -14,6 +14,17 @@ use crate::client::coding::TAKEN;
 use crate::client::tls::{self, Tls};
 use crate::client::{ClientSpec, Http, Proxies, Reach, Refused, Route, Transport, Via, failure};
 use crate::outcome::FailureKind;
+
+/// Where nothing came on a connection of HTTP/2 for so long, it is asked whether it is still there (PING, RFC 9113
+/// §6.7): all tries go by it, and by one that is dead all would end as slow.
+const SILENT: Duration = Duration::from_secs(15);
+
+/// So long it has to say so.
+const UNANSWERED: Duration = Duration::from_secs(10);
+
+/// Bytes of a body that a server of HTTP/2 may send before they are taken (RFC 9113 §5.2): a slot holds them beside
+/// the body.
+const WINDOW: u32 = 512 << 10;
 
 /// What the clients of a run have in common. What is slow to make is made once, so that another client
 /// costs some microseconds.
@@ -94,9 +105,13 @@ impl Setup {
             .user_agent(&self.user_agent)
             .default_headers(taken())
             .redirect(redirect::Policy::none())
+            .retry(retry::never())
             .tcp_nodelay(true)
             .pool_max_idle_per_host(usize::MAX)
             .pool_idle_timeout(self.idle)
+            .http2_keep_alive_interval(SILENT)
+            .http2_keep_alive_timeout(UNANSWERED)
+            .http2_initial_stream_window_size(WINDOW)
             .tls_backend_preconfigured(config);
         if let Some(span) = self.connect_timeout {
             builder = builder.connect_timeout(span);
@@ -116,10 +131,6 @@ impl Setup {
                 builder.no_proxy()
             }
         };
-        if self.http == Http::One {
-            // Of HTTP/2 the library repeats what a server says that it has not looked at, and nothing else.
-            builder = builder.retry(reqwest::retry::never());
-        }
         builder.build().map_err(|why| Refused {
             kind: match scheme {
                 Scheme::Http => FailureKind::Invalid,

@@ -302,9 +302,12 @@ pub(in crate::command) struct TransportArgs {
 }
 
 impl TransportArgs {
-    /// What is asked for; a problem if a file is of no use.
-    pub(in crate::command) fn spec(&self) -> Result<ClientSpec, Problem> {
-        let route = self.route()?;
+    /// What is asked for; `variable` is that of the environment. A problem if a file is of no use.
+    pub(in crate::command) fn spec(
+        &self,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<ClientSpec, Problem> {
+        let route = self.route(variable)?;
         let by_library = [
             (self.http2, "--http2"),
             (
@@ -346,14 +349,13 @@ impl TransportArgs {
         })
     }
 
-    fn route(&self) -> Result<Route, Problem> {
+    fn route(&self, variable: impl Fn(&str) -> Option<String>) -> Result<Route, Problem> {
         if let Some(socket) = &self.unix_socket {
             return Ok(Route::Unix(socket.clone()));
         }
         if !self.connect_to.is_empty() {
             return Ok(Route::ConnectTo(self.connect_to.clone().into()));
         }
-        let variable = |name: &str| env::var(name).ok();
         match &self.proxy {
             // What is asked for goes past them.
             None if self.transport == Transport::Direct => Ok(Route::NoProxy),
