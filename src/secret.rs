@@ -45,10 +45,14 @@ pub fn is_credential(header: &[u8]) -> bool {
     CREDENTIALS.iter().any(|name| name.as_bytes() == header)
 }
 
+/// Tells a request from others, and nobody from others: without it a redirect to another server would have that do
+/// twice what is tried twice.
+const NONE: [&str; 2] = ["idempotency-key", "x-idempotency-key"];
+
 /// Whether the value of a header may be a credential.
 pub fn is_secret_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    PARTS_OF_HEADERS.iter().any(|part| name.contains(part))
+    PARTS_OF_HEADERS.iter().any(|part| name.contains(part)) && !NONE.contains(&&*name)
 }
 
 /// Whether what these steps lead to, from the whole of a job's line, may be or hold a credential.
@@ -89,7 +93,13 @@ mod tests {
         for credential in CREDENTIALS {
             assert!(is_secret_header(credential), "{credential}");
         }
-        for name in ["x-tenant", "content-type", "openai-organization", "x-model"] {
+        for name in [
+            "x-tenant",
+            "content-type",
+            "openai-organization",
+            "x-model",
+            "Idempotency-Key",
+        ] {
             assert!(!is_secret_header(name), "{name}");
         }
     }

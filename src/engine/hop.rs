@@ -181,6 +181,10 @@ impl Engine {
             let span = show_span(self.rules.timeout);
             let message = format!("{host}: slower than {span} (phase: redirect)");
             (FailureKind::Timeout, message)
+        } else if (self.lanes.rests(lane, self.now)).is_some_and(|until| away.give_up_at <= until) {
+            let span = show_span(self.rules.timeout);
+            let message = format!("{host}: it is not asked within {span} (phase: redirect)");
+            (FailureKind::Timeout, message)
         } else {
             return None;
         };
