@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -95,6 +96,119 @@ fn a_body_that_is_not_what_it_says_is_told_and_may_be_had_whole_in_another_try()
         .output();
     done.exits(0);
     assert_eq!(done.results()[0]["attempts"], 2);
+}
+
+#[test]
+fn a_body_that_was_cut_off_is_never_taken_for_a_whole_one() {
+    let cut = || Step::ok().body("0123456789").cut(100, 10);
+    for (step, said) in [
+        (cut(), "after 10 of 100 bytes"),
+        (Step::ok().body("0123456789").torn(), "after 10 bytes"),
+    ] {
+        let server = Server::everywhere(step.clone());
+        for done in each(&server, &[], 1) {
+            let result = &done.results()[0];
+            assert_eq!(result["error"]["kind"], "incomplete_body", "{done}");
+            assert!(message(result).contains(said), "{done}");
+        }
+        for transport in ["direct", "reqwest"] {
+            let server = Server::start([step.clone(), Step::ok()]);
+            let done = Shaper::run()
+                .jobs("one.urls", server.list(1))
+                .args(["--backoff", "1ms..1ms", "--transport", transport])
+                .with_results()
+                .output();
+            done.exits(0);
+            let result = &done.results()[0];
+            let kinds = [
+                &result["tries"][0]["error"]["kind"],
+                &result["attempts"],
+                &result["body"],
+            ];
+            assert_eq!(kinds, [&json!("incomplete_body"), &json!(2), &json!("ok")]);
+            let connections: Vec<_> = server.requests().iter().map(|it| it.connection).collect();
+            assert_eq!(connections, [0, 1], "{transport}");
+        }
+    }
+    let server = Server::everywhere(Step::ok().body("hi").until_close());
+    for done in each(&server, &[], 0) {
+        assert_eq!(done.results()[0]["body"], "hi");
+    }
+}
+
+#[test]
+fn drops_of_a_body_do_not_make_a_try_longer_and_a_gap_ends_it() {
+    let dripping = |gap| {
+        let step = Step::ok().body(["x"; 20].concat());
+        Server::answering(move |ask| match ask.target {
+            "/0" => step.clone().dripping(Duration::from_millis(gap)),
+            _ => Step::ok(),
+        })
+    };
+    let run = |server: &Server, code, options: [&str; 4]| {
+        let list = server.list(2);
+        let shaper = || {
+            Shaper::run()
+                .jobs("two.urls", list.clone())
+                .args(["--max-attempts", "1", "-c", "2"])
+                .args(options)
+                .with_results()
+        };
+        by_each_transport(code, shaper)
+    };
+    for (server, code, options) in [
+        (
+            dripping(200),
+            1,
+            ["--timeout", "1500ms", "--read-timeout", "20s"],
+        ),
+        (
+            dripping(5_000),
+            1,
+            ["--timeout", "60s", "--read-timeout", "1s"],
+        ),
+        (
+            dripping(10),
+            0,
+            ["--timeout", "60s", "--read-timeout", "20s"],
+        ),
+    ] {
+        for done in run(&server, code, options) {
+            let results = done.results();
+            let of = |target: &str| {
+                let mut all = results.iter();
+                let found =
+                    all.find(|it| it["url"].as_str().is_some_and(|url| url.ends_with(target)));
+                found.expect("both have a result").clone()
+            };
+            assert_eq!(of("/1")["status"], "ok", "{done}");
+            let slow = of("/0");
+            if code == 0 {
+                assert_eq!(slow["body"], ["x"; 20].concat());
+            } else {
+                assert_eq!(slow["error"]["kind"], "timeout", "{done}");
+                assert!(message(&slow).contains("(phase: body)"), "{done}");
+            }
+        }
+    }
+}
+
+#[test]
+fn extensions_of_chunks_and_trailers_leave_the_connection_in_step() {
+    for transport in ["direct", "reqwest"] {
+        let server = Server::everywhere(Step::ok().body("hello, world").trailed());
+        let done = Shaper::run()
+            .jobs("two.urls", server.list(2))
+            .args(["-c", "1", "--transport", transport])
+            .with_results()
+            .output();
+        done.exits(0);
+        for result in done.results() {
+            assert_eq!(result["body"], "hello, world");
+        }
+        let connections: Vec<_> = server.requests().iter().map(|it| it.connection).collect();
+        assert_eq!(connections, [0, 0], "{transport}");
+    }
 }
 
 #[test]

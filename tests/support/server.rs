@@ -255,6 +255,9 @@ enum Framing {
     Chunked,
     UntilClose,
     Cut { said: usize, sent: usize },
+    Torn,
+    Trailed,
+    Dripping(Duration),
 }
 
 enum Then {
@@ -340,6 +343,21 @@ impl Step {
         self.changed(|answer| answer.framing = Framing::Cut { said, sent })
     }
 
+    /// In chunked coding, though the connection closes before the last chunk.
+    pub(crate) fn torn(self) -> Self {
+        self.changed(|answer| answer.framing = Framing::Torn)
+    }
+
+    /// In chunked coding, with an extension of each chunk and a trailer.
+    pub(crate) fn trailed(self) -> Self {
+        self.changed(|answer| answer.framing = Framing::Trailed)
+    }
+
+    /// A byte of the body at a time, each so long after the one before.
+    pub(crate) fn dripping(self, gap: Duration) -> Self {
+        self.changed(|answer| answer.framing = Framing::Dripping(gap))
+    }
+
     fn changed(mut self, change: impl FnOnce(&mut Answer)) -> Self {
         match &mut self.act {
             Act::Answer(answer) => change(answer),
@@ -389,29 +407,48 @@ impl Answer {
             wire.extend_from_slice(b"\r\n");
         }
         match self.framing {
-            Framing::Length => write!(wire, "Content-Length: {}\r\n\r\n", self.body.len())?,
+            Framing::Length | Framing::Dripping(_) => {
+                write!(wire, "Content-Length: {}\r\n\r\n", self.body.len())?;
+            }
             Framing::Cut { said, .. } => write!(wire, "Content-Length: {said}\r\n\r\n")?,
-            Framing::Chunked => wire.extend_from_slice(b"Transfer-Encoding: chunked\r\n\r\n"),
+            Framing::Chunked | Framing::Torn | Framing::Trailed => {
+                wire.extend_from_slice(b"Transfer-Encoding: chunked\r\n\r\n");
+            }
             Framing::UntilClose => wire.extend_from_slice(b"\r\n"),
         }
         if !head_only {
             match self.framing {
                 Framing::Length | Framing::UntilClose => wire.extend_from_slice(&self.body),
                 Framing::Cut { sent, .. } => wire.extend_from_slice(&self.body[..sent]),
-                Framing::Chunked => {
+                Framing::Chunked | Framing::Torn | Framing::Trailed => {
+                    let (extension, end) = match self.framing {
+                        Framing::Trailed => (";a=b", "0;c\r\nX-Sum: abc\r\n\r\n"),
+                        Framing::Torn => ("", ""),
+                        _ => ("", "0\r\n\r\n"),
+                    };
                     for chunk in self.body.chunks(7) {
-                        write!(wire, "{:x}\r\n", chunk.len())?;
+                        write!(wire, "{:x}{extension}\r\n", chunk.len())?;
                         wire.extend_from_slice(chunk);
                         wire.extend_from_slice(b"\r\n");
                     }
-                    wire.extend_from_slice(b"0\r\n\r\n");
+                    wire.extend_from_slice(end.as_bytes());
+                }
+                Framing::Dripping(gap) => {
+                    stream.write_all(&wire)?;
+                    for byte in &self.body {
+                        thread::sleep(gap);
+                        stream.write_all(&[*byte])?;
+                    }
+                    return Ok(Then::KeepAlive);
                 }
             }
         }
         stream.write_all(&wire)?;
         Ok(match self.framing {
-            Framing::Length | Framing::Chunked => Then::KeepAlive,
-            Framing::UntilClose | Framing::Cut { .. } => Then::Close,
+            Framing::Length | Framing::Chunked | Framing::Trailed | Framing::Dripping(_) => {
+                Then::KeepAlive
+            }
+            Framing::UntilClose | Framing::Cut { .. } | Framing::Torn => Then::Close,
         })
     }
 }
