@@ -96,6 +96,7 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             [CompletionResult]::new('--limit-jobs', '--limit-jobs', [CompletionResultType]::ParameterName, 'Read only the first N jobs')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Results, one JSON line per job; default: stdout, if that is not a terminal')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Results, one JSON line per job; default: stdout, if that is not a terminal')
+            [CompletionResult]::new('--output-format', '--output-format', [CompletionResultType]::ParameterName, 'How results are written: shaper, openai-batch, anthropic-batch, cookbook, vegeta-json, vegeta-csv, csv; report and verify read those of shaper')
             [CompletionResult]::new('--fsync', '--fsync', [CompletionResultType]::ParameterName, 'When results have to be on the disk, not only in the file: never, end, or each DUR')
             [CompletionResult]::new('--grace', '--grace', [CompletionResultType]::ParameterName, 'After Ctrl-C or SIGTERM what is in flight may take so long; default: no limit but --timeout')
             [CompletionResult]::new('--body', '--body', [CompletionResultType]::ParameterName, 'Bodies of answers in the results: keep, none')

@@ -92,6 +92,7 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --limit-jobs 'Read only the first N jobs'
             cand -o 'Results, one JSON line per job; default: stdout, if that is not a terminal'
             cand --output 'Results, one JSON line per job; default: stdout, if that is not a terminal'
+            cand --output-format 'How results are written: shaper, openai-batch, anthropic-batch, cookbook, vegeta-json, vegeta-csv, csv; report and verify read those of shaper'
             cand --fsync 'When results have to be on the disk, not only in the file: never, end, or each DUR'
             cand --grace 'After Ctrl-C or SIGTERM what is in flight may take so long; default: no limit but --timeout'
             cand --body 'Bodies of answers in the results: keep, none'

@@ -114,6 +114,13 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l format -d 'jsonl o
 urls\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s o -l output -d 'Results, one JSON line per job; default: stdout, if that is not a terminal' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l output-format -d 'How results are written: shaper, openai-batch, anthropic-batch, cookbook, vegeta-json, vegeta-csv, csv; report and verify read those of shaper' -r -f -a "shaper\t''
+openai-batch\t''
+anthropic-batch\t''
+cookbook\t''
+vegeta-json\t''
+vegeta-csv\t''
+csv\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l fsync -d 'When results have to be on the disk, not only in the file: never, end, or each DUR' -r -f -a "never\t''
 end\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l grace -d 'After Ctrl-C or SIGTERM what is in flight may take so long; default: no limit but --timeout' -r -f

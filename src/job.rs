@@ -250,6 +250,15 @@ impl fmt::Display for Origin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobHash(pub u64);
 
+impl JobHash {
+    /// As it is shown: 16 hex digits.
+    pub fn of(text: &str) -> Option<Self> {
+        let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let hash = u64::from_str_radix(text, 16).ok().filter(|_| digits);
+        hash.map(Self)
+    }
+}
+
 impl fmt::Display for JobHash {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{:016x}", self.0)

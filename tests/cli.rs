@@ -13,6 +13,7 @@ mod cli {
     mod early;
     mod failed_jobs;
     mod files;
+    mod formats;
     mod forms;
     mod help;
     mod hosts;

@@ -12,7 +12,7 @@ use shaper::engine::{End, Grant, Rules};
 use shaper::fields::Fields;
 use shaper::job::{BadLine, Job};
 use shaper::outcome::{Failure, Head, Reply};
-use shaper::sink::{Form, Inputs, Keep, Tell};
+use shaper::sink::{Form, Format, Inputs, Keep, Tell};
 use shaper::source::{self, Input};
 use shaper::units::{Cost, Tick};
 
@@ -84,6 +84,7 @@ pub(crate) fn whole(path: &Path) {
 
 fn form() -> Form {
     Form {
+        format: Format::default(),
         epoch: Duration::from_secs(1_700_000_000),
         body: Keep::Keep,
         headers: Keep::Keep,

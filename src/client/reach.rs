@@ -109,7 +109,7 @@ fn is_private_v4(address: Ipv4Addr) -> bool {
         || (a, b, c) == (192, 0, 0)
 }
 
-/// Of IPv6 only 2000::/3 is given out, and there 2001::/23 and some others for special purposes.
+/// Of IPv6 only `2000::/3` is given out, and there `2001::/23` and some others for special purposes.
 fn is_private_v6(address: Ipv6Addr) -> bool {
     let [a, b, ..] = address.segments();
     a & 0xe000 != 0x2000
@@ -120,11 +120,11 @@ fn is_private_v6(address: Ipv6Addr) -> bool {
 /// The IPv4 address within one that is mapped (RFC 4291 §2.5.5.2), compatible (§2.5.5.1), translated (RFC 6052 §2.1)
 /// or of 6to4 (RFC 3056 §2).
 fn within(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let [a, b, c, d, e, f, g, h] = address.segments();
+    let [first @ .., high, low] = address.segments();
     let of = |high: u16, low: u16| Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
-    match (a, b, c, d, e, f) {
-        (0, 0, 0, 0, 0, 0 | 0xffff) | (0x64, 0xff9b, 0, 0, 0, 0) => Some(of(g, h)),
-        (0x2002, ..) => Some(of(b, c)),
+    match first {
+        [0, 0, 0, 0, 0, 0 | 0xffff] | [0x64, 0xff9b, 0, 0, 0, 0] => Some(of(high, low)),
+        [0x2002, high, low, ..] => Some(of(high, low)),
         _ => None,
     }
 }

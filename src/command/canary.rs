@@ -74,9 +74,7 @@ fn a_panic_shows_no_credential_whatever_it_shows() {
         at: Tick::ZERO,
         wall: std::time::UNIX_EPOCH,
         status: http::StatusCode::FOUND,
-        headers: crate::fields::Fields::of(
-            [("location", to), ("set-cookie", b"CANARY")].into_iter(),
-        ),
+        headers: crate::fields::Fields::of([("location", to), ("set-cookie", b"CANARY")]),
     };
     let mut trail = Trail::of(job);
     let step = trail.follow(job, &head).unwrap();

@@ -57,6 +57,14 @@ pub(super) fn open(
     if !args.resume.resume {
         return Ok(None);
     }
+    if !results::can_go_on(sink.form.format) {
+        let what = format!(
+            "--resume cannot go on with results in the form {}",
+            sink.form.format
+        );
+        let mend = "leave --resume or --output-format out";
+        return Err(Problem::usage(what, mend));
+    }
     let Target::File(path) = &sink.target else {
         let what = "--resume needs the file of results that it goes on with";
         return Err(Problem::usage(what, "name it: -o FILE"));
@@ -78,7 +86,7 @@ pub(super) fn open(
         Damage::Refuse
     };
     let last = last_alive(&file).min(epoch);
-    let mut earlier = results::look(path, &Needs::of(limits), zero, damage)?;
+    let mut earlier = results::look(path, sink.form.format, &Needs::of(limits), zero, damage)?;
     if let Some(run) = &run {
         let keys = keys_of(limits);
         let unrecorded = run.unrecorded(&keys).flat_map(Unrecorded::events);

@@ -205,6 +205,7 @@ fn sink_spec(args: &RunArgs, clock: &Clock, limits: &[Spec]) -> Result<SinkSpec,
         },
         fsync: args.output.fsync,
         form: Form {
+            format: args.output.output_format,
             epoch: clock.epoch(),
             body: args.output.body,
             headers: args.output.headers,

@@ -70,7 +70,7 @@ impl Name {
     }
 }
 
-fn hash(id: &str) -> u64 {
+pub(super) fn hash(id: &str) -> u64 {
     XxHash3_64::oneshot(id.as_bytes())
 }
 

@@ -6,11 +6,13 @@ use std::path::Path;
 
 use super::done::{Done, Name};
 use super::row::{Names, Row};
-use super::{LineEnd, Lines, Needs, no_result, unreadable};
+use super::{LineEnd, Lines, Needs, batch, no_result, unreadable};
 use crate::error::{Exit, Problem, to_write};
 use crate::file::{self, path_with};
+use crate::job::History;
 use crate::letters::calm_path;
 use crate::proof::Event;
+use crate::sink::Format;
 use crate::units::Tick;
 
 /// What is done with lines that are no results, other than a torn last one.
@@ -60,7 +62,15 @@ pub enum Tail {
 /// Reads a file of results that is to be gone on with. Of the sends only those since `since` are kept.
 ///
 /// Memory: 16 bytes a job (24 while it reads), and 56 to 120 bytes for each send since then.
-pub fn look(path: &Path, needs: &Needs, since: Tick, damage: Damage) -> Result<Earlier, Problem> {
+///
+/// A batch does not tell when anything was sent.
+pub fn look(
+    path: &Path,
+    format: Format,
+    needs: &Needs,
+    since: Tick,
+    damage: Damage,
+) -> Result<Earlier, Problem> {
     let shown = calm_path(path);
     let unreadable = |why| unreadable(path, &why);
     let mut lines = Lines::new(File::open(path).map_err(unreadable)?);
@@ -69,9 +79,15 @@ pub fn look(path: &Path, needs: &Needs, since: Tick, damage: Damage) -> Result<E
     while let Some(raw) = lines.next().map_err(unreadable)? {
         let length = raw.bytes.len() as u64;
         let text = std::str::from_utf8(raw.bytes).map_err(|why| why.to_string());
-        let row =
-            text.and_then(|text| serde_json::from_str::<Row>(text).map_err(|why| why.to_string()));
-        let taken = row.and_then(|row| earlier.add(&row, raw.number, needs, since, &mut names));
+        let taken = text.and_then(|text| {
+            if let Some(read) = batch::read(format, text) {
+                let (name, status) = read?;
+                earlier.done.add(name, status, raw.number, History::New);
+                return Ok(());
+            }
+            let row: Row = serde_json::from_str(text).map_err(|why| why.to_string())?;
+            earlier.add(&row, raw.number, needs, since, &mut names)
+        });
         match (taken, raw.end, damage) {
             (Ok(()), LineEnd::Newline, _) => {}
             (Ok(()), LineEnd::File, _) => earlier.tail = Tail::Unended,

@@ -145,10 +145,8 @@ impl Row<'_> {
         let Some(text) = self.job.as_deref() else {
             return Ok(None);
         };
-        let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let hash = u64::from_str_radix(text, 16).ok().filter(|_| digits);
-        let hash = hash.ok_or("its `job` is not 16 hex digits")?;
-        Ok(Some(JobHash(hash)))
+        let hash = JobHash::of(text).ok_or("its `job` is not 16 hex digits")?;
+        Ok(Some(hash))
     }
 
     /// The values of the keys that are needed; none for a job that was never tried.

@@ -146,7 +146,7 @@ pub(super) fn damaged(shown: &str, raw: &Raw, wrong: &NoResult, unpacked: &str) 
         1 if raw.bytes.starts_with(GZIP) => {
             format!("unpack it: zcat FILE {unpacked}")
         }
-        1 => "name a file that `shaper run -o` has written".to_owned(),
+        1 => "name a file that `shaper run -o` has written, without --output-format".to_owned(),
         _ => "the lines before it are whole: keep those in a file of their own".to_owned(),
     };
     let place = format!("{shown}:{}", raw.number);

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use memchr::memchr2;
 use serde_json::value::RawValue;
 
-use super::line::Object;
+use super::line::{self, Object};
 
 /// Deeper bodies stand as text: common readers of JSON, this program's included, give up at 128.
 const DEEPEST: usize = 100;
@@ -13,18 +13,33 @@ const DEEPEST: usize = 100;
 /// The body of an answer, in one of the two fields that can hold it: JSON as JSON on one line, other text as a
 /// string, anything else as base64.
 pub(super) fn put(bytes: &[u8], line: &mut Object<'_>) {
+    put_as("body", bytes, line);
+}
+
+/// The same under another name.
+pub(super) fn put_as(name: &str, bytes: &[u8], line: &mut Object<'_>) {
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return line.put("body_base64", STANDARD.encode(bytes));
+        return line.put(&format!("{name}_base64"), STANDARD.encode(bytes));
     };
-    let is_json = serde_json::from_str::<&RawValue>(text).is_ok();
-    if !is_json {
-        return line.put("body", text);
+    put_text(text, line.key(name));
+}
+
+/// The same as a value without a name: bytes that are no text as a string of base64.
+pub(super) fn put_value(bytes: &[u8], out: &mut Vec<u8>) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => put_text(text, out),
+        Err(_) => line::put(STANDARD.encode(bytes), out),
     }
-    let out = line.key("body");
+}
+
+fn put_text(text: &str, out: &mut Vec<u8>) {
+    if serde_json::from_str::<&RawValue>(text).is_err() {
+        return line::put(text, out);
+    }
     let start = out.len();
     if compact(text, out) > DEEPEST {
         out.truncate(start);
-        serde_json::to_writer(out, text).expect("memory takes all");
+        line::put(text, out);
     }
 }
 

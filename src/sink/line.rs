@@ -9,6 +9,7 @@ use memchr::memchr2;
 use serde::Serialize;
 
 use super::body::{self, compact};
+use super::format::Format;
 use crate::fields::Fields;
 use crate::job::{History, JobHash, Keys, without_credentials};
 use crate::limit::{Counts, KeyBy, Spec, keys_of};
@@ -18,6 +19,8 @@ use crate::units::{Tick, nanos};
 /// What stands in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
+    /// How an outcome is written.
+    pub format: Format,
     /// The start of the run, since the Unix epoch.
     pub epoch: Duration,
     /// Bodies of answers.
@@ -93,7 +96,7 @@ pub enum Inputs {
 
 impl Form {
     /// Adds the line of an outcome, with its line break; the fields in the order of the contract.
-    pub fn write(&self, outcome: &Outcome, out: &mut Vec<u8>) {
+    pub(super) fn line(&self, outcome: &Outcome, out: &mut Vec<u8>) {
         let reply = outcome.reply.as_ref();
         let job = outcome.line.as_ref().ok();
         let (place, id, hash) = match &outcome.line {
@@ -293,7 +296,7 @@ impl<'a> Object<'a> {
     }
 }
 
-fn put(value: impl Serialize, out: &mut Vec<u8>) {
+pub(super) fn put(value: impl Serialize, out: &mut Vec<u8>) {
     serde_json::to_writer(out, &value).expect("memory takes all, and every key is a string");
 }
 
@@ -360,7 +363,7 @@ fn headers(fields: &Fields, out: &mut Vec<u8>) {
 }
 
 /// `set-cookie` is a credential, and URLs may hold some.
-fn shown<'a>(name: &[u8], value: &'a [u8]) -> Cow<'a, str> {
+pub(super) fn shown<'a>(name: &[u8], value: &'a [u8]) -> Cow<'a, str> {
     match name {
         b"set-cookie" => Cow::Borrowed("***"),
         b"location" | b"content-location" => Cow::Owned(without_credentials(&text(value))),
@@ -431,6 +434,7 @@ mod tests {
     use crate::units::Cost;
 
     const FORM: Form = Form {
+        format: Format::Shaper,
         epoch: Duration::from_secs(1_700_000_000),
         body: Keep::Keep,
         headers: Keep::Keep,

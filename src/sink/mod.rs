@@ -1,11 +1,17 @@
 //! Takes outcomes and has them written as lines of results. Floor 4: doors.
 
+mod anthropic;
 mod beside;
 mod body;
+mod cells;
+mod cookbook;
+mod format;
 mod here;
 mod line;
 mod lock;
+mod openai;
 mod syncer;
+mod vegeta;
 mod worker;
 mod writer;
 
@@ -25,6 +31,7 @@ use crate::letters::calm_path;
 use crate::outcome::Outcome;
 use crate::units::{Tick, parse_duration};
 use beside::Beside;
+pub use format::{CustomId, Format};
 use here::Here;
 pub use line::{Form, Inputs, Keep, Tell};
 pub use lock::{holder, lock};
@@ -151,7 +158,8 @@ impl Sink {
             Fsync::Never | Fsync::End => None,
         };
         // Only now is a file made or emptied.
-        let out = match (&spec.target, held) {
+        let head = spec.form.format.head();
+        let mut out = match (&spec.target, held) {
             (Target::File(path), Some(held)) => Some(Writer::file(path, held, spec.fsync)),
             (Target::File(path), None) => {
                 spec.check()?;
@@ -161,6 +169,9 @@ impl Sink {
             (Target::Stdout, _) => Some(Writer::stdout(spec.fsync)?),
             (Target::Nowhere, _) => None,
         };
+        if let Some(out) = &mut out {
+            out.begin(head)?;
+        }
         let (way, syncer) = match out {
             Some(out) if out.is_regular() => {
                 let syncer = match syncer {
@@ -386,6 +397,7 @@ mod tests {
             existing,
             fsync: Fsync::End,
             form: Form {
+                format: Format::Shaper,
                 epoch: Duration::ZERO,
                 body: Keep::Keep,
                 headers: Keep::Keep,

@@ -69,6 +69,12 @@ impl Writer {
         })
     }
 
+    /// Writes what stands before all results.
+    pub(super) fn begin(&mut self, head: &str) -> Result<(), Problem> {
+        let written = self.file.write_all(head.as_bytes());
+        written.map_err(|why| problem(self.out, &self.name, &why))
+    }
+
     /// Another handle of the same file.
     pub(super) fn handle(&self) -> Result<Handle, Problem> {
         let file = self.file.try_clone();

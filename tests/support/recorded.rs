@@ -11,7 +11,7 @@ use shaper::manifest::{Ended, Limit, Manifest, Owners};
 use shaper::metrics::{AtOnce, Setup};
 use shaper::outcome::{Failure, Reply};
 use shaper::report::{Facts, Report, Standing, json};
-use shaper::sink::{Form, Inputs, Keep, Tell};
+use shaper::sink::{Form, Format, Inputs, Keep, Tell};
 use shaper::units::{Cost, Tick};
 
 /// What a run has left, and what it has told at its end.
@@ -71,6 +71,7 @@ pub(crate) fn recorded_at(
 ) -> Recorded {
     let epoch = Duration::from_secs(started);
     let form = Form {
+        format: Format::default(),
         epoch,
         body: Keep::None,
         headers: Keep::None,

@@ -26,7 +26,7 @@ use crate::limit::{KeyBy, Spec};
 use crate::model::ModelSpec;
 use crate::quota::Provider;
 use crate::retry::{Backoff, FaultAt, Jitter, RetryOn, RetryUnsafe};
-use crate::sink::{Fsync, Keep};
+use crate::sink::{self, Fsync, Keep};
 use crate::source::{BaseUrl, Format};
 use crate::statuses::Statuses;
 use crate::units::{Cost, Rate, Secret, parse_duration, parse_span};
@@ -498,6 +498,10 @@ pub(in crate::command) struct OutputArgs {
     /// Replace a file of results
     #[arg(long)]
     pub(in crate::command) overwrite: bool,
+    /// How results are written: shaper, openai-batch, anthropic-batch, cookbook, vegeta-json, vegeta-csv, csv; report and
+    /// verify read those of shaper
+    #[arg(long, value_name = "WHICH", default_value = "shaper", value_parser = one_of::<sink::Format>(sink::Format::WORDS), hide_possible_values = true)]
+    pub(in crate::command) output_format: sink::Format,
     /// When results have to be on the disk, not only in the file: never, end, or each DUR
     #[arg(
         long,

@@ -1,0 +1,64 @@
+//! Results in the form of a batch, read to be gone on with: only which job each is of, and whether it is one. Floor 4: doors.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::done::{Name, hash};
+use crate::outcome::Status;
+use crate::sink::{CustomId, Format};
+
+#[derive(Deserialize)]
+struct OpenAi {
+    custom_id: String,
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Anthropic {
+    custom_id: String,
+    result: Kind,
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    #[serde(rename = "type")]
+    word: String,
+}
+
+/// Whether a run can go on with results in this form.
+pub fn can_go_on(format: Format) -> bool {
+    matches!(format, Format::Shaper | Format::OpenAi | Format::Anthropic)
+}
+
+/// What a line in such a form is the result of, and its status; `None`: the form is another.
+pub(super) fn read(format: Format, line: &str) -> Option<Result<(Name, Status), String>> {
+    match format {
+        Format::OpenAi => {
+            let row = serde_json::from_str(line);
+            Some(named(
+                row.map(|row: OpenAi| (row.custom_id, row.error.is_none())),
+            ))
+        }
+        Format::Anthropic => {
+            let row = serde_json::from_str(line);
+            Some(named(row.map(|row: Anthropic| {
+                (row.custom_id, row.result.word == "succeeded")
+            })))
+        }
+        Format::Shaper
+        | Format::Cookbook
+        | Format::VegetaJson
+        | Format::VegetaCsv
+        | Format::Csv => None,
+    }
+}
+
+fn named(row: serde_json::Result<(String, bool)>) -> Result<(Name, Status), String> {
+    let (id, is_ok) = row.map_err(|why| why.to_string())?;
+    let status = if is_ok { Status::Ok } else { Status::Failed };
+    Ok(match CustomId::of(&id) {
+        CustomId::Own(id) => (Name::Id(hash(id), None), status),
+        CustomId::Job(job) => (Name::Job(job), status),
+        CustomId::BadLine(job) => (Name::Job(job), Status::Invalid),
+    })
+}

@@ -1,0 +1,71 @@
+//! Results as a table for spreadsheets. Floor 4: doors.
+
+use std::borrow::Cow;
+
+use super::format::error;
+use super::line::{Form, Keep};
+use crate::outcome::Outcome;
+use crate::units::millis;
+
+/// The names of the columns.
+pub(super) const HEAD: &str = "seq,line,file,id,status,http_status,attempts,queue_ms,latency_ms,connect_ms,since_due_ms,\
+                               tokens_reserved,tokens_used,url,error_kind,error_message,body,meta\n";
+
+/// A row. Text that a spreadsheet would take for a formula has a `'` before it (OWASP, CSV Injection).
+pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Vec<u8>) {
+    let job = outcome.line.as_ref().ok();
+    let (place, id) = match &outcome.line {
+        Ok(job) => (&job.place, job.id.as_deref()),
+        Err(bad) => (&bad.place, bad.id.as_deref()),
+    };
+    let last = outcome.tries.last();
+    let (kind, message) = error(outcome).unwrap_or_default();
+    let body = outcome.reply.as_ref().filter(|_| form.body == Keep::Keep);
+    let body = body.map(|reply| String::from_utf8_lossy(&reply.body));
+    let meta = job.and_then(|job| job.meta()).map(String::from_utf8_lossy);
+    let units = outcome.units.map(|spent| spent.total);
+    record(
+        [
+            &*outcome.seq.to_string(),
+            &place.line.to_string(),
+            &safe(&place.file),
+            &safe(id.unwrap_or_default()),
+            outcome.status.word(),
+            &number(last.and_then(|last| last.status).map(|it| it.as_u16())),
+            &outcome.tries.len().to_string(),
+            &number(outcome.queue.map(millis)),
+            &number(outcome.latency().map(millis)),
+            &number(outcome.connect().map(millis)),
+            &number(outcome.since_due().map(millis)),
+            &number(units.map(|spent| spent.reserved)),
+            &number(units.map(|spent| spent.used)),
+            &safe(&job.map_or(Cow::Borrowed(""), |job| job.target.shown())),
+            kind,
+            &safe(&message),
+            &safe(&body.unwrap_or_default()),
+            &safe(&meta.unwrap_or_default()),
+        ],
+        out,
+    );
+}
+
+fn number(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+fn safe(text: &str) -> Cow<'_, str> {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        Cow::Owned(format!("'{text}"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// One row, quoted where that is needed (RFC 4180).
+pub(super) fn record<const N: usize>(cells: [&str; N], out: &mut Vec<u8>) {
+    let mut writer = csv::Writer::from_writer(out);
+    let written = writer
+        .write_record(cells)
+        .and_then(|()| Ok(writer.flush()?));
+    written.expect("memory takes all, and every row has as many cells");
+}

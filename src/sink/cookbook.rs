@@ -1,0 +1,42 @@
+//! Results as the parallel request processor of the `OpenAI` Cookbook saves them. Floor 4: doors.
+
+use super::body::put_value;
+use super::line::{Form, Keep, put};
+use crate::outcome::{Outcome, Status};
+
+/// `[request, answer]`, or with metadata `[request, answer, metadata]`. What failed has in the place of its answer the
+/// list of its errors, one for each try.
+pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Vec<u8>) {
+    let job = outcome.line.as_ref().ok();
+    out.push(b'[');
+    match job.and_then(|job| job.body()) {
+        Some(body) => put_value(body, out),
+        None => put((), out),
+    }
+    out.push(b',');
+    match &outcome.reply {
+        Some(reply) if outcome.status == Status::Ok && form.body == Keep::Keep => {
+            put_value(&reply.body, out);
+        }
+        _ if outcome.status == Status::Ok => put((), out),
+        _ => put(errors(outcome), out),
+    }
+    if let Some(meta) = job.and_then(|job| job.meta()) {
+        out.push(b',');
+        put_value(meta, out);
+    }
+    out.extend_from_slice(b"]\n");
+}
+
+/// Of each try, and of the job where that says more.
+fn errors(outcome: &Outcome) -> Vec<String> {
+    let of_try = |made: &crate::outcome::Try| match (&made.failure, made.status) {
+        (Some(failure), _) => Some(failure.message.clone()),
+        (None, Some(status)) => Some(format!("status {status}")),
+        (None, None) => None,
+    };
+    let mut errors: Vec<_> = outcome.tries.iter().filter_map(of_try).collect();
+    let last = super::format::error(outcome).map(|(_, message)| message);
+    errors.extend(last.filter(|last| errors.last() != Some(last)));
+    errors
+}
