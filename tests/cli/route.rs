@@ -374,8 +374,8 @@ fn a_stream_that_may_have_been_served_is_sent_again_only_if_that_is_harmless() {
 #[test]
 fn deny_private_asks_no_private_address_whoever_names_it() {
     let private = Server::start([Step::ok()]);
-    let port = private.host().rsplit_once(':').unwrap().1.to_owned();
-    let public = Server::start([Step::status(302).header("Location", &private.url("/x"))]);
+    let port = private.address().port();
+    let public = Server::start([Step::status(302).header("Location", private.url("/x"))]);
     let told = |list: String, options: &[&str]| {
         let done = run(list, &[&["--deny-private"], options].concat());
         done.exits(1);
