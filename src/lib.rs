@@ -17,6 +17,7 @@ pub mod headers;
 pub mod job;
 pub mod kept;
 pub mod outcome;
+pub mod stream;
 
 // Floor 3, rules: pure, told the time.
 pub mod engine;
@@ -28,6 +29,7 @@ pub mod proof;
 pub mod quota;
 pub mod redirect;
 pub mod retry;
+pub mod sse;
 pub mod usage;
 
 // Floor 4, doors: what touches the world.
