@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fields::Fields;
 use crate::job::{BadLine, Job, Keys};
+use crate::stream::Stream;
 use crate::units::Tick;
 
 /// The status line and headers of an answer.
@@ -189,6 +190,8 @@ pub struct Try {
     pub failure: Option<Failure>,
     /// Its units, where a limit counts them.
     pub units: Option<UnitsSpent>,
+    /// What was seen of its answer, if that is a stream of events.
+    pub stream: Option<Box<Stream>>,
     /// The redirects that it followed, in order. Moments above are of its first request, but for the last: they are over
     /// with the last one.
     pub hops: Vec<Hop>,

@@ -50,6 +50,14 @@ impl UsageRule {
 const IN_EVENTS: [&[&str]; 3] = [&["usage"], &["message", "usage"], &["response", "usage"]];
 
 impl UsageRule {
+    /// The same rule, but bodies are read in any case.
+    pub fn or_found(&self) -> &Self {
+        match self {
+            Self::Ignored => &Self::Found,
+            Self::Found | Self::At(_) => self,
+        }
+    }
+
     /// The same of a body that is a stream of events (`text/event-stream`): what the last says that says it, with what
     /// only earlier ones say of input or output.
     pub fn read_stream(&self, body: &[u8]) -> Option<Usage> {

@@ -4,6 +4,7 @@
 
 mod client {
     mod hostile;
+    mod streams;
 }
 
 use std::io::{Read, Write};
@@ -22,6 +23,7 @@ use shaper::headers::Headers;
 use shaper::job::{Job, Origin, Place, Target};
 use shaper::kept::{Body, Kept};
 use shaper::outcome::{Failure, FailureKind, Head, Reached, Reply, Usage};
+use shaper::stream::Stream;
 use shaper::units::Tick;
 use shaper::usage::UsageRule;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -113,6 +115,8 @@ struct Told {
     sent: Option<Tick>,
     /// An answer that comes in one piece is told by its end alone.
     head: Option<Head>,
+    /// Told right before the end.
+    stream: Option<Stream>,
     end: Result<Reply, Failure>,
 }
 
@@ -161,6 +165,7 @@ async fn send(client: &mut Client, job: &Job, timeout: Duration) -> Told {
     };
     client.start(ticket, job, grant, clock);
     let (mut connected, mut sent, mut head, mut end) = (None, None, None, None);
+    let mut stream: Option<Stream> = None;
     let mut events = Vec::new();
     while end.is_none() {
         client.go_on().await;
@@ -168,6 +173,11 @@ async fn send(client: &mut Client, job: &Job, timeout: Duration) -> Told {
         for event in events.drain(..) {
             assert!(end.is_none(), "told after the end: {event:?}");
             match event {
+                Event::Streamed(of, seen) if of == ticket => {
+                    assert!(stream.replace(*seen).is_none(), "a second stream");
+                }
+                Event::Ended(of, at, ended) if of == ticket => end = Some((at, *ended)),
+                other if stream.is_some() => panic!("between stream and end: {other:?}"),
                 Event::Connected(of, at) if of == ticket && sent.is_none() => {
                     assert!(connected.replace(at).is_none(), "connected twice");
                 }
@@ -177,7 +187,6 @@ async fn send(client: &mut Client, job: &Job, timeout: Duration) -> Told {
                 Event::Answered(of, answered) if of == ticket => {
                     assert!(head.replace(*answered).is_none(), "answered twice");
                 }
-                Event::Ended(of, at, ended) if of == ticket => end = Some((at, *ended)),
                 other => panic!("not expected: {other:?}"),
             }
         }
@@ -188,6 +197,7 @@ async fn send(client: &mut Client, job: &Job, timeout: Duration) -> Told {
         connected,
         sent,
         head: head.or(whole),
+        stream,
         end,
     };
     told.is_in_order(ended);

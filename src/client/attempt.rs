@@ -12,7 +12,9 @@ use crate::clock::Clock;
 use crate::engine::{Event, Grant, Ticket};
 use crate::fields::text;
 use crate::outcome::{Failure, FailureKind, Head, Reached, Reply};
+use crate::sse::Meter;
 use crate::units::{Tick, show_span};
+use crate::usage::UsageRule;
 
 /// A body whose length is announced gets its memory at once, up to this: an announcement costs a server
 /// nothing.
@@ -30,7 +32,17 @@ pub(super) struct Attempt {
     pub(super) grant: Grant,
     pub(super) clock: Clock,
     told: Told,
+    /// Of an answer that is a stream of events.
+    streaming: Option<Box<Streaming>>,
     ended: bool,
+}
+
+/// A stream of events, while it comes.
+#[derive(Default)]
+struct Streaming {
+    meter: Meter,
+    /// The tokens that its usage tells, once it is whole.
+    output: Option<u64>,
 }
 
 /// Each try is told to have ended, even one whose task broke off: the run would wait for it for ever.
@@ -77,6 +89,7 @@ impl Attempt {
             grant,
             clock,
             told,
+            streaming: None,
             ended: false,
         }
     }
@@ -93,14 +106,32 @@ impl Attempt {
         self.tell(Event::Answered(self.ticket, Box::new(head.clone())));
     }
 
-    /// Tells how it ended at `at`, once.
+    /// Tells how it ended at `at`, once; before that, what was seen of a stream, whole or not.
     pub(super) fn end(&mut self, at: Tick, end: Result<Reply, Failure>) {
         self.ended = true;
+        if let Some(streaming) = self.streaming.take() {
+            let seen = streaming.meter.seen(streaming.output);
+            self.tell(Event::Streamed(self.ticket, Box::new(seen)));
+        }
         self.tell(Event::Ended(self.ticket, at, Box::new(end)));
     }
 
     fn tell(&self, event: Event) {
         self.told.tell(event);
+    }
+
+    /// The body of an answer with this head comes now.
+    pub(super) fn begins(&mut self, head: &Head) {
+        if head.status.is_success() && streams(head) {
+            self.streaming = Some(Box::default());
+        }
+    }
+
+    /// A piece of it came at this moment.
+    pub(super) fn came(&mut self, at: Tick, piece: &[u8]) {
+        if let Some(streaming) = &mut self.streaming {
+            streaming.meter.take(at, piece);
+        }
     }
 
     /// The body as it was before it was compressed.
@@ -117,14 +148,15 @@ impl Attempt {
     }
 
     /// A whole answer.
-    pub(super) fn reply(&self, head: Head, body: Vec<u8>) -> Reply {
-        let used = if head.status.is_success() {
-            let usage = &self.spec.usage;
-            if streams(&head) {
-                usage.read_stream(&body)
-            } else {
-                usage.read(&body)
-            }
+    pub(super) fn reply(&mut self, head: Head, body: Vec<u8>) -> Reply {
+        let usage = &self.spec.usage;
+        let used = if let Some(streaming) = &mut self.streaming {
+            // Its rate is of the tokens that it tells, whether or not a limit counts them.
+            let told = usage.or_found().read_stream(&body);
+            streaming.output = told.and_then(|used| used.output);
+            told.filter(|_| *usage != UsageRule::Ignored)
+        } else if head.status.is_success() {
+            usage.read(&body)
         } else {
             None
         };

@@ -182,6 +182,9 @@ impl Engine {
             Event::Connected(ticket, at) => self.connected(ticket, at),
             Event::Sent(ticket, at) => self.sent(ticket, at),
             Event::Answered(ticket, head) => self.answered(ticket, &head),
+            Event::Streamed(ticket, stream) => {
+                self.roll.work(ticket).current().stream = Some(stream);
+            }
             Event::Ended(ticket, at, end) => self.ended(ticket, at, *end, actions),
             Event::Recorded(ticket) => self.recorded(ticket),
             Event::SinkLost(problem) => self.stop(End::SinkLost(problem), actions),
@@ -524,6 +527,7 @@ impl Engine {
             retry_after: None,
             failure: None,
             units: None,
+            stream: None,
             hops: Vec::new(),
         };
         work.begin(begun, self.rules.keeps);

@@ -6,6 +6,7 @@ use super::Stopped;
 use crate::error::Problem;
 use crate::job::{BadLine, Job};
 use crate::outcome::{Failure, Head, Outcome, Reply, Status};
+use crate::stream::Stream;
 use crate::units::Tick;
 
 /// A job that the engine holds: from its [`Event::Read`] until its [`Event::Recorded`].
@@ -35,6 +36,8 @@ pub enum Event {
     Sent(Ticket, Tick),
     /// The head of an answer came: pauses count from its moment.
     Answered(Ticket, Box<Head>),
+    /// The answer of a try that ends next is a stream, of which this was seen.
+    Streamed(Ticket, Box<Stream>),
     /// The last byte, or the failure, at this moment. A head that was not told before is told by this. Where redirects are
     /// followed, it is the end of one request, and the try may go on with another.
     Ended(Ticket, Tick, Box<Result<Reply, Failure>>),

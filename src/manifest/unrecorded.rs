@@ -94,8 +94,8 @@ impl Unrecorded {
         first.into_iter().chain(hops)
     }
 
-    /// The try, with moments since the Unix epoch. When it was due, where it was sent on to, and what its failure said, is
-    /// not kept.
+    /// The try, with moments since the Unix epoch. When it was due, where it was sent on to, what its failure said, and
+    /// what was seen of a stream, is not kept.
     pub fn made(&self) -> Try {
         let done = tick(self.done_us.unwrap_or(self.answered_us));
         let status = self.http_status.map(StatusCode::from_u16);
@@ -120,6 +120,7 @@ impl Unrecorded {
                 message: String::new(),
             }),
             units: self.tokens,
+            stream: None,
             hops: self.hops.iter().filter_map(Hop::made).collect(),
         }
     }

@@ -191,6 +191,7 @@ mod tests {
                 total,
                 ..UnitsSpent::default()
             }),
+            stream: None,
             hops: Vec::new(),
         }
     }

@@ -373,6 +373,7 @@ impl Run {
             retry_after: None,
             failure,
             units: None,
+            stream: None,
             hops: Vec::new(),
         };
         metrics.ended(end, &done, &Keys::default());

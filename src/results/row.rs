@@ -327,6 +327,7 @@ impl Made {
                 message: String::new(),
             }),
             units,
+            stream: None,
             hops: self
                 .hops
                 .iter()

@@ -14,6 +14,7 @@ use crate::fields::Fields;
 use crate::job::{History, JobHash, Keys, without_credentials};
 use crate::limit::{Counts, KeyBy, Spec, keys_of};
 use crate::outcome::{Credentials, FailureKind, Hop, Outcome, Try, UnitsSpent};
+use crate::stream::Stream;
 use crate::units::{Tick, nanos};
 
 /// What stands in a line.
@@ -176,6 +177,9 @@ impl Form {
         if let Some(spent) = made.units {
             self.tokens(spent, line.key("tokens"));
         }
+        if let Some(stream) = &made.stream {
+            self.stream(stream, made.sent, line.key("stream"));
+        }
         let error = made.failure.as_ref().map(|failure| ErrorRow {
             kind: failure.kind.word(),
             message: Cow::Borrowed(&failure.message),
@@ -185,6 +189,33 @@ impl Form {
             self.hops(&made.hops, line.key("hops"));
         }
         line.end();
+    }
+
+    fn stream(&self, stream: &Stream, sent: Option<Tick>, out: &mut Vec<u8>) {
+        let pace = sent.map(|sent| stream.pace(sent)).unwrap_or_default();
+        let (first, last) = stream.span.unzip();
+        let mut object = Object::begin(out);
+        object.put("events", stream.events);
+        object.put("token_events", stream.tokens);
+        object.put("first_token_us", first.map(|at| self.micros(at)));
+        object.put("last_token_us", last.map(|at| self.micros(at)));
+        object.millis("ttft_ms", pace.first_token);
+        match stream.gaps {
+            Some(gaps) => {
+                let mut each = Object::begin(object.key("gap_ms"));
+                each.millis("mean", pace.mean_gap);
+                each.millis("p50", Some(gaps.p50));
+                each.millis("p99", Some(gaps.p99));
+                each.millis("max", Some(gaps.max));
+                each.end();
+            }
+            None => object.put("gap_ms", ()),
+        }
+        object.put("output_tokens", stream.output);
+        object.millis("token_ms", pace.per_token);
+        let rounded = |rate: f64| (rate * 1e3).round() / 1e3;
+        object.put("tokens_per_s", stream.per_second().map(rounded));
+        object.end();
     }
 
     fn hops(&self, hops: &[Hop], out: &mut Vec<u8>) {
@@ -431,6 +462,7 @@ mod tests {
     use crate::kept::Kept;
     use crate::limit::KeyBy;
     use crate::outcome::{Failure, Head, Reached, Reply, Spent, Status, Waits};
+    use crate::stream::Gaps;
     use crate::units::Cost;
 
     const FORM: Form = Form {
@@ -504,6 +536,7 @@ mod tests {
             retry_after: None,
             failure: None,
             units: None,
+            stream: None,
             hops: Vec::new(),
         }
     }
@@ -625,6 +658,37 @@ mod tests {
         );
         let parts = r#""used":431,"input":{"reserved":400,"used":31},"output":{"reserved":2000,"used":400}}"#;
         assert!(line.contains(parts), "{line}");
+    }
+
+    #[test]
+    fn a_stream_tells_its_tokens_and_their_pace() {
+        let mut outcome = outcome(b"x");
+        outcome.tries[0].stream = Some(Box::default());
+        outcome.tries[1].stream = Some(Box::new(Stream {
+            events: 14,
+            tokens: 11,
+            span: Some((Tick(12_345_678), Tick(112_345_678))),
+            gaps: Some(Gaps {
+                p50: Duration::from_micros(9_983),
+                p99: Duration::from_micros(20_223),
+                max: Duration::from_nanos(20_200_999),
+            }),
+            output: Some(31),
+        }));
+        let line = written(&FORM, &outcome);
+        let told = concat!(
+            r#""retry_after_ms":null,"stream":{"events":14,"token_events":11,"#,
+            r#""first_token_us":1700000000012345,"last_token_us":1700000000112345,"#,
+            r#""ttft_ms":7.343,"gap_ms":{"mean":10.0,"p50":9.983,"p99":20.223,"max":20.2},"#,
+            r#""output_tokens":31,"token_ms":3.333,"tokens_per_s":300.0},"error":null}"#,
+        );
+        assert!(line.contains(told), "{line}");
+        let nothing = concat!(
+            r#""retry_after_ms":1000,"stream":{"events":0,"token_events":0,"first_token_us":null,"#,
+            r#""last_token_us":null,"ttft_ms":null,"gap_ms":null,"output_tokens":null,"#,
+            r#""token_ms":null,"tokens_per_s":null},"error":null}"#,
+        );
+        assert!(line.contains(nothing), "{line}");
     }
 
     #[test]

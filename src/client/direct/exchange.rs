@@ -263,9 +263,11 @@ impl Exchange {
                 self.attempt
                     .grow(&mut self.body, bytes.len(), self.announced);
             }
+            let before = self.body.len();
             let decoded = self.decoder.decode(bytes, &mut self.body);
             let (taken, found) = decoded.map_err(|what| self.faulty(what))?;
             self.input.take(taken);
+            self.attempt.came(now, &self.body[before..]);
             match found {
                 Found::Part if self.head.is_some() => {
                     self.attempt.keeps(self.body.len() as u64)?;
@@ -280,12 +282,14 @@ impl Exchange {
                     return Ok(None);
                 }
                 Found::Head(status, headers, announced) => {
-                    self.head = Some(Head {
+                    let head = Head {
                         at: self.first,
                         wall: self.attempt.clock.wall_at(self.first),
                         status,
                         headers,
-                    });
+                    };
+                    self.attempt.begins(&head);
+                    self.head = Some(head);
                     self.announced = announced;
                     self.body = self.attempt.room(announced)?;
                 }

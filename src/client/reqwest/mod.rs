@@ -60,7 +60,7 @@ impl Library {
         let request = self.request(job, via.url(job), lease.after());
         async move {
             let end = match request {
-                Ok(request) => send(&attempt, &self.client, request).await,
+                Ok(request) => send(&mut attempt, &self.client, request).await,
                 Err(why) => Err(why.failure(&self.name)),
             };
             drop(lease);
@@ -117,7 +117,7 @@ fn framing(method: &Method, body: &Bytes) -> HeaderMap {
 
 /// The library does not say when it connects and writes: it is told to be sent when it is handed over.
 async fn send(
-    attempt: &Attempt,
+    attempt: &mut Attempt,
     client: &reqwest::Client,
     request: reqwest::Request,
 ) -> Result<Reply, Failure> {
@@ -137,6 +137,7 @@ async fn send(
         headers: Fields::of(response.headers()),
     };
     attempt.tell_answered(&head);
+    attempt.begins(&head);
     let body = read(attempt, response, head.at).await?;
     let body = attempt.decoded(&head, body)?;
     Ok(attempt.reply(head, body))
@@ -166,7 +167,7 @@ async fn execute(
 
 /// The body, copied out of the connection's buffer: a slice would keep all of that alive.
 async fn read(
-    attempt: &Attempt,
+    attempt: &mut Attempt,
     mut response: reqwest::Response,
     mut last: Tick,
 ) -> Result<Vec<u8>, Failure> {
@@ -180,15 +181,19 @@ async fn read(
             () = patience => return Err(attempt.late(last, Phase::Body)),
         };
         match chunk {
-            Ok(Some(bytes)) if attempt.clock.now() < attempt.grant.give_up_at => {
+            Ok(Some(bytes)) => {
+                let now = attempt.clock.now();
+                if now >= attempt.grant.give_up_at {
+                    return Err(attempt.late(last, Phase::Body));
+                }
                 attempt.keeps((body.len() + bytes.len()) as u64)?;
                 attempt.grow(&mut body, bytes.len(), announced);
                 body.extend_from_slice(&bytes);
+                attempt.came(now, &bytes);
+                last = now;
             }
-            Ok(Some(_)) => return Err(attempt.late(last, Phase::Body)),
             Ok(None) => return Ok(body),
             Err(why) => return Err(failure::within_body(why, body.len(), announced)),
         }
-        last = attempt.clock.now();
     }
 }

@@ -203,6 +203,7 @@ impl<'a> Trial<'a> {
             | Event::DoneBefore(..)
             | Event::InputEnded(_)
             | Event::Connected(..)
+            | Event::Streamed(..)
             | Event::Recorded(_)
             | Event::SinkLost(_)
             | Event::Cancel(_)) => event,

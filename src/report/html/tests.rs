@@ -150,6 +150,7 @@ fn a_million_jobs_make_a_page_far_below_three_megabytes() {
             retry_after: None,
             failure: None,
             units: None,
+            stream: None,
             hops: Vec::new(),
         };
         metrics.ended(end, &done, &crate::job::Keys::default());
