@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Evidence, Latencies, Learning, Stretch, Tally, Unseen};
 use crate::job::Keys;
-use crate::outcome::Try;
+use crate::outcome::{Status, Try};
 use crate::proof::Proven;
 use crate::units::Tick;
 
@@ -97,6 +97,14 @@ pub struct ByVerdict {
 }
 
 impl ByVerdict {
+    /// Those of jobs with this verdict.
+    pub(super) fn of(&mut self, status: Status) -> &mut Latencies {
+        match status {
+            Status::Failed => &mut self.failed,
+            Status::Ok | Status::Invalid => &mut self.ok,
+        }
+    }
+
     /// All of them.
     pub fn count(&self) -> u64 {
         self.ok.count() + self.failed.count()

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::{ByVerdict, Counts, LATE, Sends, Timeline};
+use super::{ByVerdict, Counts, LATE, Sends, Streams, Timeline};
 use crate::outcome::{FailureKind, Outcome, Status, Try, UnitsSpent, Waits};
+use crate::stream::Pace;
 use crate::units::{Tick, nanos, whole_micros};
 
 /// The most moments of sending that are kept one by one: a raster shows no more.
@@ -41,6 +42,8 @@ pub struct Tally {
     pub waits: Waits,
     /// What all tries reserved and used, where a limit counts units.
     pub units: UnitsSpent,
+    /// Of answers that were streams of events; `None` if there was none.
+    pub streams: Option<Box<Streams>>,
     /// What happened when.
     pub timeline: Timeline,
 }
@@ -94,6 +97,8 @@ pub struct Done<'a> {
     pub since_due: Option<Duration>,
     /// First send minus due; `None` if it was never sent.
     pub late: Option<Duration>,
+    /// Of its last answer, if that was a stream of events.
+    pub pace: Option<Pace>,
     /// What it waited for.
     pub waits: &'a Waits,
 }
@@ -101,13 +106,14 @@ pub struct Done<'a> {
 impl<'a> Done<'a> {
     /// What is counted of this outcome.
     pub fn of(outcome: &'a Outcome) -> Self {
-        let first = outcome.tries.first();
+        let (first, last) = (outcome.tries.first(), outcome.tries.last());
         Self {
             status: outcome.status,
             error: outcome.error.as_ref().map(|(kind, _)| *kind),
             service: outcome.latency().map(whole_micros),
             since_due: outcome.since_due().map(whole_micros),
             late: first.and_then(|first| Some(first.sent?.since(first.due))),
+            pace: last.and_then(|last| Some(last.stream.as_ref()?.pace(last.sent?))),
             waits: &outcome.waits,
         }
     }
@@ -131,6 +137,9 @@ impl Tally {
         if let Some(status) = done.status {
             *self.statuses.entry(status.as_u16()).or_default() += 1;
         }
+        if let Some(stream) = &done.stream {
+            self.streams.get_or_insert_default().ended(stream);
+        }
         if let Some(failure) = &done.failure {
             *self.try_failures.entry(failure.kind).or_default() += 1;
         }
@@ -145,13 +154,13 @@ impl Tally {
             (&mut self.service, done.service),
             (&mut self.since_due, done.since_due),
         ] {
-            let latencies = match done.status {
-                Status::Failed => &mut latencies.failed,
-                Status::Ok | Status::Invalid => &mut latencies.ok,
-            };
             if let Some(latency) = latency {
-                latencies.add(latency);
+                latencies.of(done.status).add(latency);
             }
+        }
+        if let Some(pace) = done.pace {
+            let streams = self.streams.get_or_insert_default();
+            streams.done(pace, done.status);
         }
         self.late += u64::from(done.late.is_some_and(|late| late > LATE));
         for (name, span) in done.waits.iter() {

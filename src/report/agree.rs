@@ -50,6 +50,19 @@ fn read(name: &str, value: &Value) -> String {
         {
             ms(number)
         }
+        (name, Some(number))
+            if name.starts_with("streams.tokens_per_s.")
+                || name == "streams.output_tokens_per_s" =>
+        {
+            three_digits(number)
+        }
+        (name, Some(number))
+            if name.starts_with("streams.")
+                && name.matches('.').count() == 3
+                && name.rsplit('.').next() != Some("n") =>
+        {
+            ms(number)
+        }
         (name, Some(number)) if name.ends_with("_ms") => ms(number),
         ("throughput.observed" | "throughput.theory" | "little.rate_per_s", Some(number)) => {
             format!("{}/s", three_digits(number))
@@ -121,6 +134,30 @@ fn the_text_has_the_figures_of_the_json_report() {
                 )
             });
             has(&format!("{heading} {}", figures.join(" ")));
+        }
+        let streams = &told["streams"];
+        if !streams.is_null() {
+            for (part, heading) in [
+                ("first_token", "first token ok"),
+                ("mean_gap", "mean gap ok"),
+                ("longest_gap", "longest gap ok"),
+            ] {
+                let of = &streams[part]["ok"];
+                let name = |key| format!("streams.{part}.ok.{key}");
+                let figures = PERCENTILES.map(|key| read(&name(key), &of[key]));
+                has(&format!("{heading} {}", figures.join(" ")));
+            }
+            let of = &streams["tokens_per_s"]["ok"];
+            let rates = ["p50", "p90", "p95", "p99", "p999", "min"];
+            let rates = rates.map(|key| read("streams.tokens_per_s.", &of[key]));
+            let count = &streams["per_token"]["ok"]["n"];
+            has(&format!("tokens/s ok {} {count}", rates.join(" ")));
+            let rate = read(
+                "streams.output_tokens_per_s",
+                &streams["output_tokens_per_s"],
+            );
+            has(&format!("{} output tokens", streams["output_tokens"]));
+            has(&format!("{rate}/s over the run"));
         }
         if let Some(ratio) = told["throughput"]["ratio"].as_f64() {
             let percent = ratio * 100.0;

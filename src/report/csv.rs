@@ -29,7 +29,7 @@ const ENDS: [(&str, &str); 10] = [
 ];
 
 /// Units by the beginning of a metric's name.
-const BEGINNINGS: [(&str, &str); 12] = [
+const BEGINNINGS: [(&str, &str); 15] = [
     ("counts.", "lines"),
     ("cut_off", "tries"),
     ("failures", "jobs"),
@@ -39,6 +39,9 @@ const BEGINNINGS: [(&str, &str); 12] = [
     ("retries", "tries"),
     ("sends", "sends"),
     ("statuses", "answers"),
+    ("streams.answers", "answers"),
+    ("streams.by_events", "answers"),
+    ("streams.output_tokens", "tokens"),
     ("tries", "tries"),
     ("try_failures", "tries"),
     ("unrepeated", "tries"),
@@ -127,8 +130,15 @@ fn of_one(metric: &str) -> &str {
 fn unit(metric: &str) -> &'static str {
     let metric = of_one(metric);
     let last = metric.rsplit('.').next().unwrap_or_default();
-    let is_percentile = last.starts_with('p') || last == "max";
-    if metric.starts_with("latency.") && is_percentile {
+    let is_percentile = last.starts_with('p') || ["max", "min"].contains(&last);
+    if is_percentile && metric.starts_with("streams.tokens_per_s.") {
+        return "1/s";
+    }
+    if is_percentile
+        && ["latency.", "streams."]
+            .iter()
+            .any(|it| metric.starts_with(it))
+    {
         return "ms";
     }
     if last.starts_with("most_in_") {

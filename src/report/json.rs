@@ -1,6 +1,7 @@
 //! The report for programs: one JSON object with stable keys. Floor 4: doors.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
@@ -10,6 +11,7 @@ use super::{Report, Standing, learnt, proof, sources};
 use crate::engine::End;
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::Cause;
+use crate::metrics::streams::per_second;
 use crate::metrics::{ByVerdict, Latencies, Owner, Part};
 use crate::outcome::Spent;
 use crate::proof::Mark;
@@ -24,6 +26,7 @@ pub fn json(report: &Report) -> Value {
     let object = value.as_object_mut().expect("it is one");
     let learnt = learnt::kept(&report.summary.learning);
     object.insert("learnt".to_owned(), json!(learnt));
+    object.insert("streams".to_owned(), json!(streams(report)));
     if let Some(sources) = &report.sources {
         object.insert("results".to_owned(), sources::json(sources));
     }
@@ -192,6 +195,34 @@ fn tokens(report: &Report) -> Option<Value> {
             "output": told(units.output),
         })
     })
+}
+
+/// Answers that were streams of events; null if there was none.
+fn streams(report: &Report) -> Option<Value> {
+    let streams = report.summary.tally.streams.as_ref()?;
+    let ByVerdict { ok, failed } = &streams.per_token;
+    Some(json!({
+        "answers": streams.answers,
+        "by_events": streams.by_events,
+        "output_tokens": streams.output,
+        "output_tokens_per_s": report.output_per_second().and_then(finite),
+        "first_token": by_verdict(&streams.first_token),
+        "mean_gap": by_verdict(&streams.mean_gap),
+        "longest_gap": by_verdict(&streams.longest_gap),
+        "per_token": by_verdict(&streams.per_token),
+        "tokens_per_s": { "ok": rates(ok), "failed": rates(failed) },
+    }))
+}
+
+/// The same keys, of rates that so many per cent had at least; the last is the lowest.
+fn rates(per_token: &Latencies) -> Value {
+    let rate = |span: Option<Duration>| json!(span.and_then(per_second).and_then(finite));
+    let mut object: Map<String, Value> = QUANTILES
+        .iter()
+        .map(|(name, quantile)| (name.replace('.', ""), rate(per_token.quantile(*quantile))))
+        .collect();
+    object.insert("min".to_owned(), rate(per_token.max()));
+    Value::Object(object)
 }
 
 fn limits(report: &Report) -> Vec<Value> {

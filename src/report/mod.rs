@@ -123,6 +123,14 @@ impl Report {
         Self { conditions, ..self }
     }
 
+    /// Output tokens of streams a second, over the whole run; `None` if it took no time, or there were none.
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    fn output_per_second(&self) -> Option<f64> {
+        let output = self.summary.tally.streams.as_ref()?.output;
+        let seconds = self.summary.elapsed.as_secs_f64();
+        (seconds > 0.0).then(|| output as f64 / seconds)
+    }
+
     /// The same, read from these results.
     #[must_use]
     pub fn from(self, sources: Sources) -> Self {

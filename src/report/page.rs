@@ -91,6 +91,10 @@ impl Page {
         }
     }
 
+    pub(super) fn sections(&self) -> Sections {
+        self.sections
+    }
+
     pub(super) fn glyphs(&self) -> Glyphs {
         self.look.glyphs
     }

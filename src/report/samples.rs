@@ -83,6 +83,42 @@ pub(super) fn held_by_slots() -> Report {
     Report::new(run.metrics(), setup(20, &[]), facts())
 }
 
+/// Jobs that were answered by streams, every tenth of which broke off.
+pub(super) fn streamed() -> Report {
+    let run = Run {
+        jobs: 600,
+        slots: 20,
+        every: Duration::from_millis(100),
+        latency: Duration::from_millis(900),
+        owner: Owner::Limit(0),
+        status: |job| Some(if job % 10 == 9 { 400 } else { 200 }),
+        late: Duration::ZERO,
+    };
+    let Report {
+        mut summary, setup, ..
+    } = Report::new(run.metrics(), setup(20, &[("qps", "10")]), facts());
+    let streams = summary.tally.streams.get_or_insert_default();
+    (streams.answers, streams.by_events, streams.output) = (600, 60, 24_600);
+    let micros = Duration::from_micros;
+    for job in 0..600 {
+        let failed = job % 10 == 9;
+        for (book, span) in [
+            (&mut streams.first_token, micros(80_000 + 700 * job)),
+            (&mut streams.mean_gap, micros(9_000 + 20 * job)),
+            (&mut streams.longest_gap, micros(20_000 + 40 * job)),
+            (&mut streams.per_token, micros(8_000 + 20 * job)),
+        ] {
+            let latencies = if failed {
+                &mut book.failed
+            } else {
+                &mut book.ok
+            };
+            latencies.add(span);
+        }
+    }
+    Report::new(summary, setup, facts())
+}
+
 /// Ten jobs that could not connect.
 pub(super) fn unconnected() -> Report {
     let run = Run {
@@ -282,6 +318,7 @@ pub(super) fn all() -> Vec<(&'static str, Report)> {
     vec![
         ("held by qps", held_by_qps()),
         ("held by slots", held_by_slots()),
+        ("streamed", streamed()),
         ("unconnected", unconnected()),
         ("empty", empty()),
         (

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::page::Page;
+use crate::metrics::streams::per_second;
 use crate::metrics::{ByVerdict, Latencies};
-use crate::units::show_span;
+use crate::units::{show_span, three_digits};
 
 /// The percentiles of a table, with their headings.
 pub(super) const QUANTILES: [(&str, f64); 5] = [
@@ -24,6 +25,18 @@ const NAME: usize = 15;
 const VERDICT: usize = 8;
 const FIGURE: usize = 9;
 
+/// A part of a table: what it is about, its latencies, and how they are told.
+pub(super) type Part<'a> = (&'a str, &'a ByVerdict, Tell);
+
+/// How a figure is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tell {
+    /// As it is: so many per cent are at most so long.
+    Span,
+    /// As so many of them in a second: so many per cent have at least so many.
+    PerSecond,
+}
+
 /// A row: what it is about, whether it is of what succeeded, and its figures in the order of the headings.
 struct Row<'a> {
     name: &'a str,
@@ -35,14 +48,14 @@ struct Row<'a> {
 
 impl Page {
     /// A row for what succeeded, and one for what failed if anything did, of each name.
-    pub(super) fn table(&mut self, parts: &[(&str, &ByVerdict)]) {
+    pub(super) fn table(&mut self, parts: &[Part<'_>]) {
         let mut headings: Vec<&str> = QUANTILES.map(|(name, _)| name).to_vec();
         headings.extend(["max", "n"]);
         let mut rows = Vec::new();
-        for &(name, latencies) in parts {
-            rows.push(self.row(name, "ok", &latencies.ok));
+        for &(name, latencies, tell) in parts {
+            rows.push(self.row(name, "ok", &latencies.ok, tell));
             if latencies.failed.count() > 0 {
-                rows.push(self.row("", "failed", &latencies.failed));
+                rows.push(self.row("", "failed", &latencies.failed, tell));
             }
         }
         let figures = rows.iter().flat_map(|row| &row.figures);
@@ -96,9 +109,19 @@ impl Page {
         }
     }
 
-    fn row<'a>(&self, name: &'a str, verdict: &'a str, latencies: &Latencies) -> Row<'a> {
+    fn row<'a>(
+        &self,
+        name: &'a str,
+        verdict: &'a str,
+        latencies: &Latencies,
+        tell: Tell,
+    ) -> Row<'a> {
+        let shown = |span| match tell {
+            Tell::Span => Some(show_span(span)),
+            Tell::PerSecond => per_second(span).map(three_digits),
+        };
         let dash = || self.glyphs().dash().to_owned();
-        let cell = |span: Option<Duration>| span.map_or_else(dash, show_span);
+        let cell = |span: Option<Duration>| span.and_then(shown).unwrap_or_else(dash);
         let quantiles = QUANTILES.map(|(_, quantile)| latencies.quantile(quantile));
         let spans = quantiles.into_iter().chain([latencies.max()]);
         Row {

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::page::{Look, Page, Sections, Tone};
+use super::table::{Part, Tell};
 use super::{Report, Standing, learnt, proof, said};
 use crate::engine::{End, Refund, Signal};
 use crate::error::Exit;
 use crate::limit::Counts;
-use crate::metrics::{ByVerdict, LATE, Owner, Part, Unseen, waited};
+use crate::metrics::{self, ByVerdict, LATE, Owner, Unseen, waited};
 use crate::outcome::{FailureKind, Spent};
 use crate::units::{show_span, three_digits};
 
@@ -36,6 +37,7 @@ pub fn text(report: &Report, look: Look) -> String {
         page.held_back(report);
         page.notes(report, findings);
         page.latency(report);
+        page.streams(report);
         page.tries(report);
         page.circumstances(report);
         page.proof(report, limits);
@@ -171,8 +173,8 @@ impl Page {
 
     fn held_back(&mut self, report: &Report) {
         match report.summary.stretch.part {
-            Part::Steady | Part::Whole => self.shares(report),
-            Part::Recorded => self.waited(report),
+            metrics::Part::Steady | metrics::Part::Whole => self.shares(report),
+            metrics::Part::Recorded => self.waited(report),
         }
         let (advice, dash) = (&report.diagnosis.advice, self.glyphs().dash());
         let advice = if advice.is_empty() { dash } else { advice };
@@ -231,8 +233,8 @@ impl Page {
                        since due: due to last byte read";
         self.section("LATENCY", meaning, Tone::Calm);
         self.table(&[
-            ("service time", &summary.tally.service),
-            ("since due", &summary.tally.since_due),
+            ("service time", &summary.tally.service, Tell::Span),
+            ("since due", &summary.tally.since_due, Tell::Span),
         ]);
         self.lateness(report);
     }
@@ -254,6 +256,42 @@ impl Page {
             format!("since due holds the rests before {retries} retries")
         });
         self.section("LATE", &text, Tone::Calm);
+    }
+
+    /// A page without room for whole sections leaves out the gaps.
+    fn streams(&mut self, report: &Report) {
+        let Some(streams) = &report.summary.tally.streams else {
+            return;
+        };
+        let answers = if streams.answers == 1 {
+            "answer"
+        } else {
+            "answers"
+        };
+        let mut text = format!(
+            "{} {answers}, {} output tokens",
+            streams.answers, streams.output
+        );
+        if streams.by_events > 0 {
+            let _ = write!(text, " (by events, not by usage: {})", streams.by_events);
+        }
+        if let Some(rate) = report.output_per_second() {
+            let _ = write!(text, ", {}/s over the run", three_digits(rate));
+        }
+        text.push_str(
+            "; first token: since the first byte written; tokens/s: so many per cent had at least",
+        );
+        self.section("STREAMS", &text, Tone::Calm);
+        let all: [Part<'_>; 4] = [
+            ("first token", &streams.first_token, Tell::Span),
+            ("tokens/s", &streams.per_token, Tell::PerSecond),
+            ("mean gap", &streams.mean_gap, Tell::Span),
+            ("longest gap", &streams.longest_gap, Tell::Span),
+        ];
+        self.table(match self.sections() {
+            Sections::Whole => &all,
+            Sections::Cut => &all[..2],
+        });
     }
 
     fn tries(&mut self, report: &Report) {

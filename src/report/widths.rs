@@ -25,6 +25,7 @@ fn no_page_is_wider_than_its_columns_and_none_tears_a_number_from_its_unit() {
         for report in [
             samples::held_by_qps(),
             samples::held_by_slots(),
+            samples::streamed(),
             samples::unconnected(),
             samples::empty(),
         ] {

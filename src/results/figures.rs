@@ -152,6 +152,7 @@ impl Figures {
                 .or_else(|| last.map(|(sent, done)| done.since(sent))),
             since_due: told.since_due.or_else(|| Some(last?.1.since(first?.due))),
             late: first.and_then(|first| Some(first.sent?.since(first.due))),
+            pace: told.pace,
             waits: &told.waits,
         });
         self.tally.recorded(verdict);

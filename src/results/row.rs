@@ -15,6 +15,7 @@ use crate::outcome::{
     Credentials, Failure, FailureKind, Hop, Reached, Spent, Try, UnitsSpent, Waits,
 };
 use crate::proof::Event;
+use crate::stream::{Gaps, Pace, Stream};
 use crate::units::Tick;
 
 /// Names that stand in many lines, each once.
@@ -84,7 +85,30 @@ pub(super) struct Made {
     #[serde(default)]
     tokens: Option<Tokens>,
     #[serde(default)]
+    stream: Option<Box<Streamed>>,
+    #[serde(default)]
     hops: Vec<Onward>,
+}
+
+/// What was seen of an answer that was a stream of events.
+#[derive(Deserialize)]
+struct Streamed {
+    events: u64,
+    token_events: u64,
+    first_token_us: Option<u64>,
+    last_token_us: Option<u64>,
+    ttft_ms: Option<f64>,
+    gap_ms: Option<GapsOf>,
+    output_tokens: Option<u64>,
+    token_ms: Option<f64>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct GapsOf {
+    mean: f64,
+    p50: f64,
+    p99: f64,
+    max: f64,
 }
 
 /// A redirect that a try followed.
@@ -200,6 +224,7 @@ impl Row<'_> {
             service: told("latency_ms", self.latency_ms)?,
             since_due: told("since_due_ms", self.since_due_ms)?,
             waits: self.waits(names)?,
+            pace: self.tries().last().map(Made::pace).transpose()?.flatten(),
             error: self.error.map(Why::known).transpose()?,
         })
     }
@@ -226,6 +251,8 @@ pub(super) struct Told {
     pub(super) service: Option<Duration>,
     pub(super) since_due: Option<Duration>,
     pub(super) waits: Waits,
+    /// Of its last answer, if that was a stream.
+    pub(super) pace: Option<Pace>,
     /// Why it is not `ok`.
     pub(super) error: Option<FailureKind>,
 }
@@ -271,7 +298,43 @@ pub(super) fn span(name: &str, ms: f64) -> Result<Duration, String> {
     Ok(Duration::from_micros((ms * 1_000.0).round() as u64))
 }
 
+impl Streamed {
+    fn as_stream(&self, at: impl Fn(Tick) -> Tick) -> Result<Stream, String> {
+        let at = |us: Option<u64>| us.map(|us| at(tick(us)));
+        let gaps = self.gap_ms.map(|gaps| {
+            Ok::<_, String>(Gaps {
+                p50: span("gap_ms", gaps.p50)?,
+                p99: span("gap_ms", gaps.p99)?,
+                max: span("gap_ms", gaps.max)?,
+            })
+        });
+        Ok(Stream {
+            events: self.events,
+            tokens: self.token_events,
+            span: at(self.first_token_us).zip(at(self.last_token_us)),
+            gaps: gaps.transpose()?,
+            output: self.output_tokens,
+        })
+    }
+
+    fn pace(&self) -> Result<Pace, String> {
+        let told = |name, ms: Option<f64>| ms.map(|ms| span(name, ms)).transpose();
+        Ok(Pace {
+            first_token: told("ttft_ms", self.ttft_ms)?,
+            mean_gap: told("gap_ms", self.gap_ms.map(|gaps| gaps.mean))?,
+            longest_gap: told("gap_ms", self.gap_ms.map(|gaps| gaps.max))?,
+            per_token: told("token_ms", self.token_ms)?,
+        })
+    }
+}
+
 impl Made {
+    /// What is counted of its answer, if that was a stream.
+    fn pace(&self) -> Result<Option<Pace>, String> {
+        let stream = self.stream.as_deref();
+        stream.map(Streamed::pace).transpose()
+    }
+
     /// Grant and end, if it tells both.
     pub(super) fn flight(&self) -> Option<(Tick, Tick)> {
         let granted = self.granted_us.or(self.sent_us);
@@ -327,7 +390,11 @@ impl Made {
                 message: String::new(),
             }),
             units,
-            stream: None,
+            stream: self
+                .stream
+                .as_ref()
+                .map(|stream| stream.as_stream(at).map(Box::new))
+                .transpose()?,
             hops: self
                 .hops
                 .iter()

@@ -13,7 +13,7 @@ use super::top::DASH;
 use crate::units::show_span;
 
 /// The keys of percentiles in the JSON report, and their headings.
-const KEYS: [(&str, &str); 6] = [
+pub(super) const KEYS: [(&str, &str); 6] = [
     ("p50", "p50"),
     ("p90", "p90"),
     ("p95", "p95"),

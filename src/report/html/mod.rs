@@ -13,6 +13,7 @@ mod roof;
 mod series;
 mod side_by_side;
 mod spread;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -50,11 +51,12 @@ const STYLE: &str = include_str!("page.css");
 /// A part of what is told of one run: the end of its id, its heading in the list of contents, and its markup.
 type Part = (&'static str, &'static str, fn(&Run<'_>) -> String);
 
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 8] = [
     ("law", "Little's law", law::section),
     ("time", "Over time", time::section),
     ("wait", "Whose wait", time::waits),
     ("latency", "Latency", latency::section),
+    ("streams", "Streams", streams::section),
     ("sends", "Every send", raster::section),
     ("limits", "Limits", limits::section),
     ("answers", "Answers and circumstances", what_came::section),
