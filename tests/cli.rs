@@ -38,6 +38,7 @@ mod cli {
     mod secrets;
     mod signals;
     mod stops;
+    mod streams;
     mod system;
     mod terminal;
     mod tls;

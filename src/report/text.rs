@@ -279,7 +279,7 @@ impl Page {
             let _ = write!(text, ", {}/s over the run", three_digits(rate));
         }
         text.push_str(
-            "; first token: since the first byte written; tokens/s: so many per cent had at least",
+            "; first token since the first byte written, tokens/s that so many per cent had at least",
         );
         self.section("STREAMS", &text, Tone::Calm);
         let all: [Part<'_>; 4] = [

@@ -254,10 +254,15 @@ enum Framing {
     Length,
     Chunked,
     UntilClose,
-    Cut { said: usize, sent: usize },
+    Cut {
+        said: usize,
+        sent: usize,
+    },
     Torn,
     Trailed,
     Dripping(Duration),
+    /// In chunked coding, a chunk for each event of the body, and so long a rest behind each.
+    Events(Duration),
 }
 
 enum Then {
@@ -358,6 +363,12 @@ impl Step {
         self.changed(|answer| answer.framing = Framing::Dripping(gap))
     }
 
+    /// As a stream of the events that the body has, so far apart at least.
+    pub(crate) fn streamed(self, apart: Duration) -> Self {
+        let streamed = self.header("Content-Type", "text/event-stream");
+        streamed.changed(|answer| answer.framing = Framing::Events(apart))
+    }
+
     fn changed(mut self, change: impl FnOnce(&mut Answer)) -> Self {
         match &mut self.act {
             Act::Answer(answer) => change(answer),
@@ -411,7 +422,7 @@ impl Answer {
                 write!(wire, "Content-Length: {}\r\n\r\n", self.body.len())?;
             }
             Framing::Cut { said, .. } => write!(wire, "Content-Length: {said}\r\n\r\n")?,
-            Framing::Chunked | Framing::Torn | Framing::Trailed => {
+            Framing::Chunked | Framing::Torn | Framing::Trailed | Framing::Events(_) => {
                 wire.extend_from_slice(b"Transfer-Encoding: chunked\r\n\r\n");
             }
             Framing::UntilClose => wire.extend_from_slice(b"\r\n"),
@@ -426,12 +437,19 @@ impl Answer {
                         Framing::Torn => ("", ""),
                         _ => ("", "0\r\n\r\n"),
                     };
-                    for chunk in self.body.chunks(7) {
-                        write!(wire, "{:x}{extension}\r\n", chunk.len())?;
-                        wire.extend_from_slice(chunk);
-                        wire.extend_from_slice(b"\r\n");
+                    for piece in self.body.chunks(7) {
+                        chunk(piece, extension, &mut wire)?;
                     }
                     wire.extend_from_slice(end.as_bytes());
+                }
+                Framing::Events(apart) => {
+                    for event in String::from_utf8_lossy(&self.body).split_inclusive("\n\n") {
+                        chunk(event.as_bytes(), "", &mut wire)?;
+                        stream.write_all(&wire)?;
+                        wire.clear();
+                        thread::sleep(apart);
+                    }
+                    wire.extend_from_slice(b"0\r\n\r\n");
                 }
                 Framing::Dripping(gap) => {
                     stream.write_all(&wire)?;
@@ -445,12 +463,21 @@ impl Answer {
         }
         stream.write_all(&wire)?;
         Ok(match self.framing {
-            Framing::Length | Framing::Chunked | Framing::Trailed | Framing::Dripping(_) => {
-                Then::KeepAlive
-            }
+            Framing::Length
+            | Framing::Chunked
+            | Framing::Trailed
+            | Framing::Dripping(_)
+            | Framing::Events(_) => Then::KeepAlive,
             Framing::UntilClose | Framing::Cut { .. } | Framing::Torn => Then::Close,
         })
     }
+}
+
+fn chunk(piece: &[u8], extension: &str, wire: &mut Vec<u8>) -> io::Result<()> {
+    write!(wire, "{:x}{extension}\r\n", piece.len())?;
+    wire.extend_from_slice(piece);
+    wire.extend_from_slice(b"\r\n");
+    Ok(())
 }
 
 /// Shut at first; once open it stays open. Clones are the same gate.

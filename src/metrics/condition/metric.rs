@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::Known;
 use super::bound::{Figure, Unit};
-use crate::metrics::Latencies;
+use crate::metrics::{Latencies, Tally};
 use crate::statuses::Statuses;
 use crate::units::decimal;
 
@@ -26,6 +26,47 @@ pub(super) enum Book {
     Service,
     /// Due to last byte read.
     SinceDue,
+    /// Of streams: first byte written to first token.
+    FirstToken,
+    /// The longest gap between the tokens of a stream.
+    Gap,
+}
+
+impl Book {
+    /// Each by what stands before its measures.
+    const ALL: [(&str, Self); 4] = [
+        ("due_", Self::SinceDue),
+        ("ttft_", Self::FirstToken),
+        ("gap_", Self::Gap),
+        ("", Self::Service),
+    ];
+
+    /// The one of a name, and the rest of that.
+    fn of(name: &str) -> (Self, &str) {
+        let mut all = Self::ALL.into_iter();
+        let found = all.find_map(|(word, book)| Some((book, name.strip_prefix(word)?)));
+        found.expect("every name begins with nothing")
+    }
+
+    /// Of the jobs that are `ok`, or why there are none.
+    fn latencies(self, tally: &Tally) -> Result<&Latencies, &'static str> {
+        let streams = || tally.streams.as_ref().ok_or("no answer was a stream");
+        Ok(match self {
+            Self::Service => &tally.service.ok,
+            Self::SinceDue => &tally.since_due.ok,
+            Self::FirstToken => &streams()?.first_token.ok,
+            Self::Gap => &streams()?.longest_gap.ok,
+        })
+    }
+
+    /// Why there is no figure.
+    fn untold(self) -> &'static str {
+        match self {
+            Self::Service | Self::SinceDue => "no job was ok",
+            Self::FirstToken => "no job that was ok had a token",
+            Self::Gap => "no job that was ok had two tokens",
+        }
+    }
 }
 
 /// Which of them.
@@ -99,7 +140,7 @@ impl Named {
 
 /// All names, for messages.
 pub(super) const NAMES: &str = "p50 p90 p95 p99 p99.9 (any pN) mean max, of the service time; the same with due_, \
-    since due; elapsed; read ok failed invalid skipped cancelled late tries retries pauses; \
+    since due, and of streams with ttft_, first token, and gap_, longest gap; elapsed; read ok failed invalid skipped cancelled late tries retries pauses; \
     429, 5xx, 401,403 (answers); rate throughput ratio";
 
 /// The names that a typing error is compared with.
@@ -112,10 +153,7 @@ impl FromStr for Metric {
         if let Some(named) = Named::ALL.into_iter().find(|named| named.word() == text) {
             return Ok(Self::Named(named));
         }
-        let (book, measure) = match text.strip_prefix("due_") {
-            Some(measure) => (Book::SinceDue, measure),
-            None => (Book::Service, text),
-        };
+        let (book, measure) = Book::of(text);
         if let Some(measure) = Measure::read(measure) {
             return Ok(Self::Latency(book, measure));
         }
@@ -133,7 +171,7 @@ impl FromStr for Metric {
 fn nearest(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
     // The report for programs writes `p999`.
-    let short = lower.trim_start_matches("due_");
+    let (_, short) = Book::of(&lower);
     let meant = match short.split_at_checked(3) {
         Some(("p10", "0")) => Some("max".to_owned()),
         Some((head @ "p99", tail)) => Some(format!("{head}.{tail}")),
@@ -142,10 +180,10 @@ fn nearest(text: &str) -> Option<String> {
     if let Some(meant) = meant.filter(|meant| Measure::read(meant).is_some()) {
         return Some(lower.replace(short, &meant));
     }
-    let due = NEAR.iter().map(|name| format!("due_{name}"));
+    let of_books = Book::ALL.iter().rev();
+    let of_books = of_books.flat_map(|(word, _)| NEAR.map(|name| format!("{word}{name}")));
     let named = Named::ALL.iter().map(|named| named.word().to_owned());
-    let names = NEAR.map(str::to_owned).into_iter().chain(due).chain(named);
-    nearest_of(&lower, names)
+    nearest_of(&lower, of_books.chain(named))
 }
 
 /// The name that a typing error was probably meant to be: at most one letter in three is another.
@@ -246,11 +284,8 @@ impl Metric {
         let summary = run.summary;
         match self {
             Self::Latency(book, measure) => {
-                let latencies = match book {
-                    Book::Service => &summary.tally.service.ok,
-                    Book::SinceDue => &summary.tally.since_due.ok,
-                };
-                measure.of(latencies).ok_or("no job was ok")
+                let latencies = book.latencies(&summary.tally)?;
+                measure.of(latencies).ok_or(book.untold())
             }
             Self::Named(named) => named.of(run),
             Self::Statuses(statuses) => Ok(Figure::Count {

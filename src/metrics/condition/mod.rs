@@ -178,6 +178,11 @@ mod tests {
                 .ok
                 .add(Duration::from_millis(millis + 1000));
         }
+        let streams = summary.tally.streams.get_or_insert_default();
+        for millis in [100, 200, 600] {
+            streams.first_token.ok.add(Duration::from_millis(millis));
+        }
+        streams.longest_gap.ok.add(Duration::from_millis(40));
         summary
             .tally
             .statuses
@@ -221,6 +226,9 @@ mod tests {
             ("due_p99>1s", true, "due_p99 = 1.89 s > 1.00 s"),
             ("mean>450ms", true, "mean = 450.5 ms > 450 ms"),
             ("due_max>=1.9s", true, "due_max = 1900 ms >= 1900 ms"),
+            ("ttft_p50>100ms", true, "ttft_p50 = 200 ms > 100 ms"),
+            ("ttft_p90>500ms", true, "ttft_p90 = 600 ms > 500 ms"),
+            ("gap_max>1s", false, "gap_max > 1.00 s, it is 40.0 ms"),
             ("elapsed>10m", false, "elapsed > 10m, it is 0 s"),
             ("failed>1%", true, "failed = 5.1 % > 1 % (50 of 980)"),
             ("failed>50", false, "failed > 50, it is 50"),
@@ -259,6 +267,8 @@ mod tests {
             "p99>500ms",
             "due_p50<1s",
             "max>1h",
+            "ttft_p99>1h",
+            "gap_max<1s",
             "rate<1/s",
             "rate>1/s",
             "ratio<50%",
@@ -330,6 +340,8 @@ mod tests {
             ("p999>1s", "did you mean p99.9?"),
             ("faild>1", "did you mean failed?"),
             ("due_p999>1", "did you mean due_p99.9?"),
+            ("ttft_p100>1s", "did you mean ttft_max?"),
+            ("tftt_p99>1s", "did you mean ttft_p99?"),
             ("P99>1s", "did you mean p99?"),
             ("retires>1", "did you mean retries?"),
             ("600>1", "there are p50"),
