@@ -287,12 +287,14 @@ impl fmt::Display for Place {
     }
 }
 
-/// A line that makes no job: it becomes one `invalid` result.
+/// A line, or what stands for one, that makes no job: it becomes one `invalid` result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadLine {
     /// The line.
     pub place: Place,
-    /// Byte of the line at which it went wrong, from 1.
+    /// Lines below its first one at which it went wrong: 0, but for records of several lines.
+    pub below: u64,
+    /// Byte of that line at which it did, from 1.
     pub column: u64,
     /// What is wrong.
     pub what: String,
@@ -308,8 +310,12 @@ impl fmt::Display for BadLine {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             out,
-            "{}:{}: {}\n  mend: {}",
-            self.place, self.column, self.what, self.mend
+            "{}:{}:{}: {}\n  mend: {}",
+            calm(&self.place.file),
+            self.place.line + self.below,
+            self.column,
+            self.what,
+            self.mend
         )
     }
 }

@@ -233,6 +233,7 @@ impl World {
         if dice.once_in(9) {
             return Err(BadLine {
                 place,
+                below: 0,
                 column: 1,
                 what: "empty".to_owned(),
                 mend: "write a job".to_owned(),

@@ -426,6 +426,7 @@ impl Run {
                     file: Arc::from("jobs.jsonl"),
                     line: job + 1,
                 },
+                below: 0,
                 column: 1,
                 what: String::new(),
                 mend: String::new(),

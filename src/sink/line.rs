@@ -711,6 +711,7 @@ mod tests {
     fn an_invalid_line_has_its_place_and_how_to_mend_it() {
         let bad = BadLine {
             place: place(),
+            below: 0,
             column: 17,
             what: "`url` is missing".to_owned(),
             mend: "give every line a \"url\"".to_owned(),

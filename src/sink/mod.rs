@@ -420,6 +420,7 @@ mod tests {
                     file: "-".into(),
                     line: 1,
                 },
+                below: 0,
                 column: 1,
                 what: "empty".to_owned(),
                 mend: "write a job".to_owned(),

@@ -11,6 +11,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderName, Method};
 use proptest::prelude::*;
 
+use super::opening::First;
 use super::*;
 use crate::estimate::Estimator;
 use crate::limit::KeyBy;
@@ -562,10 +563,14 @@ fn the_base_url_completes_relative_urls() {
 fn the_content_decides_the_format_and_the_name_only_where_it_cannot() {
     let json = Input::File("a.jsonl".into());
     let other = Input::File("a.txt".into());
-    assert_eq!(Format::guess(b" {", &other), Format::Jsonl);
-    assert_eq!(Format::guess(b"http://h/", &json), Format::Urls);
-    assert_eq!(Format::guess(b"[", &json), Format::Jsonl);
-    assert_eq!(Format::guess(b"[::1]/", &other), Format::Urls);
+    let told = |text: &[u8], input| Format::of(&First::new(text, true), input).unwrap();
+    assert_eq!(told(b" {\"url\":", &other), Format::Jsonl);
+    assert_eq!(told(b"http://h/", &json), Format::Urls);
+    assert_eq!(told(b"[ {", &other), Format::Json);
+    assert_eq!(told(b"{\r\n\"url\"", &other), Format::Json);
+    assert_eq!(told(b"[::1]/", &other), Format::Urls);
+    assert_eq!(told(b"_next", &json), Format::Jsonl);
+    assert_eq!(told(b"", &json), Format::Jsonl);
 }
 
 #[test]
@@ -721,6 +726,7 @@ proptest! {
             .filter(|line| !line.trim_ascii().is_empty())
             .filter(|line| format == Format::Jsonl || !urls::is_comment(line))
             .count();
+        prop_assume!(Opening::of(Box::new(io::Cursor::new(bytes.clone()))).is_ok());
         let mut spec = text(&bytes);
         spec.format = Some(format);
         prop_assert_eq!(super::cases::lines(&spec).len(), wanted);
@@ -739,4 +745,183 @@ fn the_moment_of_a_job_is_read_only_where_it_counts() {
     assert_eq!((at(0), at(1)), (Some(Duration::from_millis(250)), None));
     let why = lines[2].as_ref().unwrap_err().to_string();
     assert!(why.starts_with("-:3:26: \"at\" is no moment"), "{why}");
+}
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn a_compressed_input_is_read_as_it_was() {
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+    let list = b"\xEF\xBB\xBFhttp://h/a\r\nhttp://h/b".as_slice();
+    for packed in [gzip(list), compress_to_vec(list, CompressionLevel::Fastest)] {
+        assert_eq!(seen(&text(packed)), want([(1, "/a"), (2, "/b")]));
+    }
+    let two = [gzip(b"http://h/a\nhttp:"), gzip(b"//h/b\n")].concat();
+    assert_eq!(seen(&text(two)), want([(1, "/a"), (2, "/b")]));
+}
+
+#[test]
+fn a_compressed_input_that_is_cut_off_ends_in_a_problem_behind_its_lines() {
+    let lines = "http://h/\n".repeat(100_000);
+    let packed = gzip(lines.as_bytes());
+    let mut source = open(&text(&packed[..packed.len() / 2])).unwrap();
+    let problem = source.find_map(Result::err).unwrap();
+    assert_eq!((problem.exit, &*problem.place), (Exit::SomeFailed, "-"));
+    assert_eq!(problem.what, "cannot be read: its gzip data is cut off");
+    assert!(source.next().is_none());
+    let mut wrong = packed.clone();
+    wrong[20] ^= 0xFF;
+    let problem = open(&text(wrong)).unwrap().find_map(Result::err).unwrap();
+    assert!(
+        problem.what.contains("its gzip data is damaged"),
+        "{problem}"
+    );
+}
+
+#[test]
+fn utf_16_is_told_with_the_way_out() {
+    let text16 = |order: fn(u16) -> [u8; 2], mark: &str| {
+        let list = format!("{mark}http://h/a\n");
+        list.encode_utf16().flat_map(order).collect::<Vec<_>>()
+    };
+    for (bytes, from) in [
+        (text16(u16::to_le_bytes, "\u{feff}"), "UTF-16"),
+        (text16(u16::to_be_bytes, "\u{feff}"), "UTF-16"),
+        (text16(u16::to_le_bytes, ""), "UTF-16LE"),
+        (text16(u16::to_be_bytes, ""), "UTF-16BE"),
+        (gzip(&text16(u16::to_le_bytes, "")), "UTF-16LE"),
+    ] {
+        let problem = open(&text(bytes)).unwrap().next().unwrap().unwrap_err();
+        assert_eq!(problem.exit, Exit::Usage);
+        assert!(problem.what.contains("UTF-16"), "{problem}");
+        assert!(
+            problem.mend.contains(&format!("iconv -f {from} -t UTF-8")),
+            "{problem}"
+        );
+    }
+}
+
+#[test]
+fn a_compressed_file_is_called_by_what_stands_before_its_ending() {
+    let extension = |name: &str| Input::File(name.into()).extension();
+    assert_eq!(extension("a.csv.gz").as_deref(), Some("csv"));
+    assert_eq!(extension("b/a.JSONL.zst").as_deref(), Some("jsonl"));
+    assert_eq!(extension("a.csv").as_deref(), Some("csv"));
+    assert_eq!((extension("a"), extension("a.gz")), (None, None));
+}
+
+#[test]
+fn an_array_of_jobs_is_read_wherever_its_elements_stand() {
+    let array = "[{\"id\":\"a\",\"url\":\"http://h/a\"},\n  {\n    \"url\": \"http://h/b\",\n    \"body\": { \"q\" : 1 }\n  }, \
+                 {\"url\":\"http://h/c\"}]\n";
+    assert_eq!(seen(&text(array)), want([(1, "/a"), (2, "/b"), (5, "/c")]));
+    assert_eq!(jobs(&text(array))[1].body(), Some(&b"{ \"q\" : 1 }"[..]));
+    let one_by_one = "{\n\"url\":\"http://h/a\"\n}\n{\"url\":\"http://h/b\"}\n";
+    assert_eq!(seen(&text(one_by_one)), want([(1, "/a"), (4, "/b")]));
+    let hash = |bytes: &str| jobs(&text(bytes)).remove(0).hash;
+    assert_eq!(hash(array), hash("{\"url\":\"http://h/a\"}"));
+}
+
+#[test]
+fn what_is_wrong_with_an_element_is_told_where_it_stands() {
+    let array = "[{\"url\":\"http://h/a\"}, 7, {\"id\":\"a\",\n  \"metod\":1,\n  \"url\":\"ftp://h/\"},\n{\"url\":\n}]";
+    let spec = text(array);
+    let mut source = open(&spec).unwrap();
+    let bad: Vec<String> = source
+        .by_ref()
+        .filter_map(|line| line.unwrap().err())
+        .map(|bad| bad.to_string().lines().next().unwrap().to_owned())
+        .collect();
+    assert_eq!(bad[0], "-:1:24: a job is a JSON object");
+    assert_eq!(bad[1], "-:3:9: scheme not supported: \"ftp\"");
+    assert!(
+        bad[2].starts_with("-:5:1: not valid JSON: here a value is due"),
+        "{}",
+        bad[2]
+    );
+    let notices = source.notices();
+    assert!(
+        notices[0].starts_with("-:2:11: unknown field \"metod\""),
+        "{notices:?}"
+    );
+    let places: Vec<u64> = lines(&spec)
+        .into_iter()
+        .filter_map(Result::err)
+        .map(|bad| bad.place.line)
+        .collect();
+    assert_eq!(places, [1, 1, 4], "a result tells where its record begins");
+}
+
+#[test]
+fn an_array_that_breaks_is_one_bad_record_behind_those_that_were_whole() {
+    for (array, place, what) in [
+        (
+            "[{\"url\":\"http://h/a\"}\n{\"url\":\"http://h/b\"}]",
+            "-:2:1",
+            "between two elements a comma is due",
+        ),
+        (
+            "[{\"url\":\"http://h/a\"},\n{\"url\":",
+            "-:2:7",
+            "input ends inside a record",
+        ),
+        (
+            "[{\"url\":\"http://h/a\"}\n",
+            "-:2:1",
+            "input ends inside the array",
+        ),
+    ] {
+        let mut lines = lines(&text(array));
+        let bad = lines.pop().unwrap().unwrap_err();
+        assert!(
+            bad.to_string().starts_with(&format!("{place}: {what}\n")),
+            "{bad}"
+        );
+        assert!(bad.mend.contains("is unread"), "{bad}");
+        assert_eq!(lines.len(), 1, "{array}");
+        assert!(lines[0].is_ok());
+    }
+}
+
+#[test]
+fn the_first_element_of_a_stalled_pipe_is_a_job() {
+    let (spec, _reader, mut writer) = pipe();
+    writer.write_all(b"[{\"url\":\"http://h/a\"}").unwrap();
+    let mut source = open(&spec).unwrap();
+    assert!(source.next().unwrap().unwrap().is_ok());
+    writer.write_all(b", {\"url\":\"http://h/b\"}").unwrap();
+    assert!(source.next().unwrap().unwrap().is_ok());
+    writer.write_all(b"]").unwrap();
+    drop(writer);
+    assert!(source.next().is_none());
+}
+
+proptest! {
+    #[test]
+    fn nothing_of_an_array_is_lost(
+        elements in prop::collection::vec(
+            prop_oneof![
+                "\\{\"url\":\"http://h/[a-z]{0,9}\"\\}",
+                "\\{\"[a-z]{1,3}\":\"[ -!#-\\[\\]-~]{0,9}\"\\}",
+                "[1-9][0-9]{0,3}",
+                Just("[[],{\"]\":1}]".to_owned()),
+            ],
+            1..8,
+        ),
+        gap in "[ \n\t]{1,3}",
+        torn in any::<bool>(),
+    ) {
+        let comma = format!("{gap},{gap}");
+        let mut array = format!("{gap}[{gap}{}{gap}]{gap}", elements.join(&comma));
+        if torn {
+            array.truncate(array.trim_end().len() - 1);
+        }
+        let mut spec = text(&array);
+        spec.format = Some(Format::Json);
+        prop_assert_eq!(super::cases::lines(&spec).len(), elements.len() + usize::from(torn));
+    }
 }

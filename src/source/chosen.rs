@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::draft::Draft;
+use super::framing::Framing;
 use super::keeper::Keeper;
 use super::lines::Lines;
+use super::opening::{First, Opening};
 use super::rules::Rules;
-use super::{Format, Input, Spec, makes_result, read};
+use super::{Format, Input, Spec, read};
 use crate::error::Problem;
 use crate::file::regular;
 use crate::job::{BadLine, Job, Place};
@@ -18,7 +20,7 @@ pub struct Chosen {
     lines: Lines,
     name: Arc<str>,
     input: Input,
-    format: Option<Format>,
+    format: Format,
     keeper: Keeper,
     rules: Rules,
 }
@@ -51,11 +53,18 @@ impl Chosen {
         let rules = Rules::new(spec)?;
         let name = path.to_string_lossy().into_owned();
         let input = Input::File(path.to_owned());
-        let opened = format_of(path, &input, spec.format).and_then(|format| {
-            let lines = Lines::new(Box::new(regular(path)?));
-            Ok((format, lines))
+        let opened = regular(path).and_then(|file| {
+            let mut opening = Opening::of(Box::new(file))?;
+            let format = spec.format.map_or_else(|| opening.format(&input), Ok)?;
+            Ok((format, opening.framing(format)?))
         });
-        let (format, lines) = opened.map_err(|why| unreadable(&name, &why))?;
+        let (format, framing) = opened.map_err(|why| unreadable(&name, &why))?;
+        let Framing::Lines(lines) = framing else {
+            let what = format!("holds jobs as {format}, not one in each line");
+            let mend =
+                "run those that failed with `shaper run JOBS -o RESULTS --resume --retry-failed`";
+            return Err(Problem::usage(what, mend).at(name));
+        };
         Ok(Self {
             lines,
             name: name.into(),
@@ -66,8 +75,8 @@ impl Chosen {
         })
     }
 
-    /// How its lines are written; `None` if all of them are blank and nothing else says so.
-    pub fn format(&self) -> Option<Format> {
+    /// How its lines are written.
+    pub fn format(&self) -> Format {
         self.format
     }
 
@@ -84,17 +93,16 @@ impl Chosen {
         let Some(raw) = self.lines.next().map_err(unreadable)? else {
             return Ok(Found::End(count));
         };
-        if !makes_result(&raw, &self.input, &mut self.format) {
+        if self.format.passes_over(&raw) {
             return Ok(Found::Nothing);
         }
-        let format = self.format.expect("a line that makes a result has told it");
         let place = Place {
             file: Arc::clone(&self.name),
-            line: raw.number,
+            line: raw.line,
         };
         let folder = self.input.folder();
         let keeper = &mut self.keeper;
-        let (mut id, draft) = read(&raw, format, &folder, keeper, &mut |_, _| {});
+        let (mut id, draft) = read(raw, self.format, &folder, keeper, &mut |_, _| {});
         let body_file = draft.as_ref().ok().and_then(body_file);
         let place = || place.clone();
         let headers = &mut keeper.headers;
@@ -107,7 +115,7 @@ impl Chosen {
                     body_file,
                 },
             ),
-            Err(fault) => Found::Bad(fault.of_line(place(), id, raw.hash())),
+            Err(fault) => Found::Bad(fault.of(&raw, place(), id)),
         })
     }
 }
@@ -116,18 +124,6 @@ fn body_file(draft: &Draft<'_>) -> Option<PathBuf> {
     let mut fields = draft.fields.iter();
     let (_, value) = fields.find(|(name, _)| name == "body_file")?;
     serde_json::from_str(value).ok()
-}
-
-/// As it is given, else by the first line that is not blank.
-fn format_of(path: &Path, input: &Input, given: Option<Format>) -> io::Result<Option<Format>> {
-    let mut format = given;
-    let mut lines = Lines::new(Box::new(regular(path)?));
-    while format.is_none()
-        && let Some(raw) = lines.next()?
-    {
-        makes_result(&raw, input, &mut format);
-    }
-    Ok(format)
 }
 
 fn unreadable(name: &str, why: &io::Error) -> Problem {
@@ -141,7 +137,7 @@ impl Format {
         ["jobs", "jobs.jsonl"]
             .map(|name| Input::File(PathBuf::from(name)))
             .iter()
-            .all(|input| Self::guess(line, input) == self)
+            .all(|input| Self::of(&First::new(line, true), input) == Some(self))
     }
 }
 

@@ -7,14 +7,14 @@ use std::thread;
 
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
-use super::lines::{Extent, Lines, RawLine};
-use super::{Format, Input, Spec, urls};
+use super::opening::Opening;
+use super::{Format, Input, Spec};
 
 /// Larger inputs are not read twice.
 const MOST: u64 = 1 << 30;
 
 /// The lines of an input that make results: not known before somebody wants to know, and never if that is not cheap
-/// (standard input, pipes, over 1 GiB) or the system gives no thread.
+/// (standard input, pipes, compressed files, over 1 GiB) or the system gives no thread.
 #[derive(Debug)]
 pub struct Total(State);
 
@@ -113,25 +113,20 @@ impl Read for GivesWay {
     }
 }
 
-fn count_file(path: &Path, input: &Input, mut format: Option<Format>, most: u64) -> Option<u64> {
-    let mut lines = Lines::new(Box::new(GivesWay(File::open(path).ok()?)));
+fn count_file(path: &Path, input: &Input, format: Option<Format>, most: u64) -> Option<u64> {
+    let mut opening = Opening::of(Box::new(GivesWay(File::open(path).ok()?))).ok()?;
+    if opening.is_packed {
+        return None;
+    }
+    let format = format.map_or_else(|| opening.format(input), Ok).ok()?;
+    let mut records = opening.framing(format).ok()?;
     let mut count = 0;
     while count < most
-        && let Some(line) = lines.next().ok()?
+        && let Some(record) = records.next().ok()?
     {
-        count += u64::from(makes_result(&line, input, &mut format));
+        count += u64::from(!format.passes_over(&record));
     }
     Some(count)
-}
-
-/// Whether a line makes a result: it is neither blank nor a comment. The first such line tells the format. One that
-/// is too long is not blank, whatever it begins with.
-pub(super) fn makes_result(line: &RawLine, input: &Input, format: &mut Option<Format>) -> bool {
-    if line.extent == Extent::Whole && line.bytes.trim_ascii().is_empty() {
-        return false;
-    }
-    let format = *format.get_or_insert_with(|| Format::guess(line.bytes, input));
-    format != Format::Urls || !urls::is_comment(line.bytes)
 }
 
 #[cfg(test)]

@@ -5,14 +5,15 @@ use std::borrow::Cow;
 use http::Method;
 
 use super::at;
-use crate::job::{BadLine, JobHash, Place};
+use super::record::Record;
+use crate::job::{BadLine, Place};
 use crate::json::Member;
 use crate::kept::Body;
 
-/// What is wrong with a line.
+/// What is wrong with a record.
 #[derive(Debug)]
 pub(super) struct Fault {
-    /// Byte of the line, from 1.
+    /// Byte of the record, from 1.
     pub(super) column: u64,
     pub(super) what: String,
     pub(super) mend: String,
@@ -27,15 +28,17 @@ impl Fault {
         }
     }
 
-    /// The line that it is a fault of.
-    pub(super) fn of_line(self, place: Place, id: Option<Box<str>>, hash: JobHash) -> BadLine {
+    /// The record that it is a fault of.
+    pub(super) fn of(self, record: &Record<'_>, place: Place, id: Option<Box<str>>) -> BadLine {
+        let (below, column) = record.spot(self.column);
         BadLine {
             place,
-            column: self.column,
+            below,
+            column,
             what: self.what,
             mend: self.mend,
             id,
-            hash,
+            hash: record.hash(),
         }
     }
 }

@@ -13,8 +13,10 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::draft::{Content, Draft, Fault, SaidUnits};
+use super::formats::{Asked, Read, Shows};
 use super::keeper::Keeper;
-use super::lines::LineEnd;
+use super::opening::First;
+use super::record::End;
 use crate::json;
 use crate::kept::Body;
 use crate::letters::calm_path;
@@ -37,27 +39,31 @@ pub(super) const FIELDS: [&str; 14] = [
     "meta",
 ];
 
-/// The id of the line, if that could be read, and what else it says.
-pub(super) type Read<'a> = (Option<Box<str>>, Result<Draft<'a>, Fault>);
+/// `{` opens a job.
+pub(super) fn shows(first: &First<'_>) -> Shows {
+    match first.byte() {
+        Some(b'{') => Shows::Surely,
+        Some(_) if first.opens_url() => Shows::No,
+        Some(_) | None => Shows::ByName,
+    }
+}
 
-/// Reads a line. `folder` is where a `body_file` is looked for; `unknown` is told every other field and its column.
-pub(super) fn read<'a>(
-    line: &'a str,
-    end: LineEnd,
-    folder: &Path,
-    keeper: &mut Keeper,
-    unknown: &mut dyn FnMut(&str, u64),
-) -> Read<'a> {
+/// Reads a line.
+pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
+    let line = match asked.text() {
+        Ok(line) => line,
+        Err(fault) => return (None, Err(fault)),
+    };
     let members = match json::members(line) {
         Ok(members) => members,
-        Err(why) => return (None, Err(not_json(&why, end))),
+        Err(why) => return (None, Err(not_json(line, &why, asked.record.end))),
     };
     let context = Context { line };
     let mut fields = Fields::default();
     let mut twice = None;
     for (name, value) in &members {
         let Some(field) = fields.named(name) else {
-            unknown(name, context.column(value));
+            (asked.unknown)(name, context.column(value));
             continue;
         };
         if field.replace(value).is_some() {
@@ -74,7 +80,7 @@ pub(super) fn read<'a>(
             format!("{name:?} is given twice"),
             "keep one of them",
         )),
-        None => context.draft(&fields, folder, keeper),
+        None => context.draft(&fields, asked.folder, asked.keeper),
     };
     let draft = draft.map(|draft| Draft {
         fields: members,
@@ -84,20 +90,23 @@ pub(super) fn read<'a>(
 }
 
 /// Messages repeat nothing of the line: it may hold a credential.
-fn not_json(why: &serde_json::Error, end: LineEnd) -> Fault {
-    let column = why.column() as u64;
+pub(super) fn not_json(text: &str, why: &serde_json::Error, end: End) -> Fault {
+    let lines = text
+        .split_inclusive('\n')
+        .take(why.line().saturating_sub(1));
+    let column = lines.map(str::len).sum::<usize>() as u64 + why.column() as u64;
     match (why.classify(), end) {
-        (Category::Eof, LineEnd::Input) => Fault::new(
+        (Category::Eof, End::Input) => Fault::new(
             column,
             "input ends inside a record",
             "the file or the program that writes it was cut off; complete the last line",
         ),
-        (Category::Data, LineEnd::Input | LineEnd::Newline) => Fault::new(
+        (Category::Data, End::Input | End::Mark) => Fault::new(
             column,
             "a job is a JSON object",
-            "write {\"url\":\"http://...\"} on each line; jq -c .[] FILE takes an array apart",
+            "write {\"url\":\"http://...\"} for each; an array of them is --format json",
         ),
-        (Category::Eof | Category::Syntax | Category::Io, LineEnd::Input | LineEnd::Newline) => {
+        (Category::Eof | Category::Syntax | Category::Io, End::Input | End::Mark) => {
             let text = why.to_string();
             let reason = text
                 .rsplit_once(" at line ")
@@ -105,7 +114,7 @@ fn not_json(why: &serde_json::Error, end: LineEnd) -> Fault {
             Fault::new(
                 column,
                 format!("not valid JSON: {}", plainly(reason)),
-                "write one whole JSON object on each line, without NaN or Infinity",
+                "write one whole JSON object for each job, without NaN or Infinity",
             )
         }
     }

@@ -4,7 +4,8 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use memchr::memchr;
 
-use super::hash::{self, LongLine};
+use super::hash::LongLine;
+use super::record::{End, Extent, Record};
 use crate::job::JobHash;
 
 /// Bytes of a line before its LF. Of a longer one only the length and the hash are learned: so much of jobs is held
@@ -13,52 +14,6 @@ pub(super) const LONGEST: usize = 64 << 20;
 
 /// A line that was longer than this does not keep its memory.
 pub(super) const KEPT: usize = 1 << 20;
-
-/// What ends a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LineEnd {
-    /// LF or CR LF.
-    Newline,
-    /// The end of the input: the line may be torn.
-    Input,
-}
-
-/// One line without its end.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct RawLine<'a> {
-    /// Its bytes, without the byte order mark if that opens the input; its beginning if it is too long.
-    pub(super) bytes: &'a [u8],
-    /// Whether these are all.
-    pub(super) extent: Extent,
-    /// From 1.
-    pub(super) number: u64,
-    /// What ends it.
-    pub(super) end: LineEnd,
-}
-
-impl RawLine<'_> {
-    /// See [`JobHash`].
-    pub(super) fn hash(&self) -> JobHash {
-        match self.extent {
-            Extent::Whole => hash::of_line(self.bytes),
-            Extent::Longer { hash, .. } => hash,
-        }
-    }
-}
-
-/// How much of a line is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
-    /// All of it.
-    Whole,
-    /// The beginning of one that is longer than [`LONGEST`].
-    Longer {
-        /// Its bytes before the LF, without a byte order mark.
-        length: u64,
-        /// Over all of them.
-        hash: JobHash,
-    },
-}
 
 /// The lines of one input, in order.
 pub(super) struct Lines {
@@ -103,7 +58,7 @@ impl Lines {
     }
 
     /// The next line, blank ones too; `None` at the end. Waits for a whole line, and for nothing behind it.
-    pub(super) fn next(&mut self) -> io::Result<Option<RawLine<'_>>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<Record<'_>>> {
         self.line.clear();
         self.line.shrink_to(KEPT);
         let in_buffer = self.next_in_buffer();
@@ -113,14 +68,14 @@ impl Lines {
                 self.given = at + 1;
                 self.number += 1;
                 let bytes = &self.reader.buffer()[..at];
-                Ok(Some(whole(bytes, self.number, LineEnd::Newline)))
+                Ok(Some(whole(bytes, self.number, End::Mark)))
             }
             None => self.collect(),
         }
     }
 
     /// A line that is read in several pieces, or too long.
-    fn collect(&mut self) -> io::Result<Option<RawLine<'_>>> {
+    fn collect(&mut self) -> io::Result<Option<Record<'_>>> {
         let most = self.longest as u64 + 1;
         let mut reader = (&mut self.reader).take(most);
         if reader.read_until(b'\n', &mut self.line)? == 0 {
@@ -132,22 +87,23 @@ impl Lines {
             self.line.truncate(KEPT);
             self.line.shrink_to(KEPT);
             let ((length, hash), end) = self.pass_over(begun)?;
-            return Ok(Some(RawLine {
+            return Ok(Some(Record {
                 bytes: without_mark(&self.line, self.number),
                 extent: Extent::Longer { length, hash },
-                number: self.number,
+                line: self.number,
+                before: 0,
                 end,
             }));
         }
         let (bytes, end) = match self.line.strip_suffix(b"\n") {
-            Some(bytes) => (bytes, LineEnd::Newline),
-            None => (&*self.line, LineEnd::Input),
+            Some(bytes) => (bytes, End::Mark),
+            None => (&*self.line, End::Input),
         };
         Ok(Some(whole(bytes, self.number, end)))
     }
 
     /// Reads the rest of a line, and holds none of it.
-    fn pass_over(&mut self, mut line: LongLine) -> io::Result<((u64, JobHash), LineEnd)> {
+    fn pass_over(&mut self, mut line: LongLine) -> io::Result<((u64, JobHash), End)> {
         loop {
             let ahead = match self.reader.fill_buf() {
                 Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
@@ -156,8 +112,8 @@ impl Lines {
             let line_end = ahead.iter().position(|byte| *byte == b'\n');
             line.goes_on(&ahead[..line_end.unwrap_or(ahead.len())]);
             let (read, end) = match line_end {
-                Some(at) => (at + 1, Some(LineEnd::Newline)),
-                None if ahead.is_empty() => (0, Some(LineEnd::Input)),
+                Some(at) => (at + 1, Some(End::Mark)),
+                None if ahead.is_empty() => (0, Some(End::Input)),
                 None => (ahead.len(), None),
             };
             self.reader.consume(read);
@@ -169,12 +125,13 @@ impl Lines {
 }
 
 /// A line of these bytes before its LF.
-fn whole(bytes: &[u8], number: u64, end: LineEnd) -> RawLine<'_> {
+fn whole(bytes: &[u8], number: u64, end: End) -> Record<'_> {
     let bytes = without_mark(bytes, number);
-    RawLine {
+    Record {
         bytes: bytes.strip_suffix(b"\r").unwrap_or(bytes),
         extent: Extent::Whole,
-        number,
+        line: number,
+        before: 0,
         end,
     }
 }
@@ -187,13 +144,14 @@ fn without_mark(bytes: &[u8], number: u64) -> &[u8] {
 }
 
 /// Of UTF-8, as some editors put it at the beginning of a file.
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 #[cfg(test)]
 mod tests {
+    use super::super::hash;
     use super::*;
 
-    fn lines(input: &'static [u8]) -> Vec<(Vec<u8>, LineEnd)> {
+    fn lines(input: &'static [u8]) -> Vec<(Vec<u8>, End)> {
         let mut lines = Lines::new(Box::new(input));
         std::iter::from_fn(|| {
             let line = lines.next().unwrap()?;
@@ -208,8 +166,8 @@ mod tests {
         assert_eq!(
             seen,
             [
-                (b"a".to_vec(), LineEnd::Newline),
-                (b"\xEF\xBB\xBFb".to_vec(), LineEnd::Input)
+                (b"a".to_vec(), End::Mark),
+                (b"\xEF\xBB\xBFb".to_vec(), End::Input)
             ]
         );
     }
@@ -251,13 +209,13 @@ mod tests {
         let mut next = || {
             let line = lines.next().unwrap()?;
             let length = match line.extent {
-                Extent::Whole => None,
+                Extent::Whole | Extent::Broken(_) => None,
                 Extent::Longer { length, .. } => Some(length),
             };
             Some((length, line.end, line.hash()))
         };
         let hash = |bytes: &[u8]| LongLine::begun(bytes).ended().1;
-        let (newline, input) = (LineEnd::Newline, LineEnd::Input);
+        let (newline, input) = (End::Mark, End::Input);
         let long = hash(b"12345678901234");
         assert_eq!(next(), Some((Some(14), newline, long)));
         assert_eq!(next(), Some((None, newline, hash::of_line(b"1234567890"))));

@@ -6,15 +6,23 @@ mod batches;
 mod cases;
 mod chosen;
 mod count;
+mod cuts;
 mod draft;
+mod elements;
+mod formats;
+mod framing;
 mod hash;
 mod ids;
+mod json;
 mod jsonl;
 mod keeper;
 mod keys;
 mod lines;
 mod once;
+mod opening;
+mod packed;
 mod reader;
+mod record;
 mod resume;
 mod rules;
 mod shown;
@@ -25,7 +33,7 @@ mod unknown;
 mod urls;
 
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,17 +44,22 @@ use crate::letters::calm;
 pub use batches::Batches;
 pub use chosen::{Chosen, Found, Written};
 pub use count::Total;
-use count::makes_result;
 use draft::Fault;
+pub use formats::Format;
+use formats::{Asked, Read};
+use framing::Framing;
 use ids::Ids;
 use keeper::Keeper;
-use lines::{Extent, LONGEST, Lines, RawLine};
+use lines::LONGEST;
+use opening::Opening;
+use packed::Spoilt;
+use record::{Extent, Record};
 use rules::Rules;
 use unknown::Unknown;
 
 pub use reader::{Line, Reader};
 pub use resume::{Failed, Foreign, Resume, unclaimed, unmatched};
-pub use spec::{Format, Input, Spec, Times, UnitsRule, empty, inputs};
+pub use spec::{Input, Spec, Times, UnitsRule, empty, inputs};
 pub use strict::check_strict;
 pub use target::BaseUrl;
 
@@ -103,6 +116,10 @@ fn early(input: &Input) -> io::Result<Option<File>> {
 /// The mend guesses what was meant instead of a file.
 fn unreadable(input: &Input, why: &io::Error) -> Problem {
     let name = input.name();
+    let spoilt = why.get_ref().and_then(|why| why.downcast_ref::<Spoilt>());
+    if let Some(Spoilt { what, mend }) = spoilt {
+        return Problem::usage(format!("cannot be read: {what}"), mend.clone()).at(name);
+    }
     let mend = if name.contains("://") {
         "jobs come from files; for one URL: echo URL | shaper run".to_owned()
     } else if name.contains('=') {
@@ -142,11 +159,10 @@ pub struct Source {
 type Item = Result<Result<Job, BadLine>, Problem>;
 
 struct Current {
-    lines: Lines,
+    records: Framing,
     input: Input,
     folder: PathBuf,
-    /// Known from the first line that is not blank.
-    format: Option<Format>,
+    format: Format,
 }
 
 impl Iterator for Source {
@@ -199,7 +215,7 @@ impl Source {
         if let Some(item) = self.peeked.take() {
             return Some(item);
         }
-        while self.left != Some(0) && self.current.as_ref()?.lines.is_next_here() {
+        while self.left != Some(0) && self.current.as_mut()?.records.is_next_here() {
             if let Some(item) = self.line()?.transpose() {
                 return Some(self.given(item));
             }
@@ -229,44 +245,46 @@ impl Source {
     /// The next line; `Some(Ok(None))` if it is no job, `None` at the end of the input.
     fn line(&mut self) -> Option<Result<Option<Result<Job, BadLine>>, Problem>> {
         let current = self.current.as_mut()?;
-        let raw = match current.lines.next() {
+        let raw = match current.records.next() {
             Ok(raw) => raw?,
             Err(why) => return Some(Err(unreadable(&current.input, &why))),
         };
-        if !makes_result(&raw, &current.input, &mut current.format) {
+        let format = current.format;
+        if format.passes_over(&raw) {
             return Some(Ok(None));
         }
-        let format = current
-            .format
-            .expect("a line that makes a result has told it");
         let input = self.opened - 1;
+        let line = raw.line;
         let place = || Place {
             file: Arc::clone(&self.names[input]),
-            line: raw.number,
+            line,
         };
         let mut unknown = |field: &str, column: u64| {
             if !self.rules.keys.has_field(field) {
-                let place = || format!("{}:{column}", place());
+                let place = || {
+                    let (below, column) = raw.spot(column);
+                    format!("{}:{}:{column}", calm(&self.names[input]), line + below)
+                };
                 self.unknown.meet(field, &jsonl::FIELDS, place);
             }
         };
         let keeper = &mut self.keeper;
-        let (mut id, draft) = read(&raw, format, &current.folder, keeper, &mut unknown);
+        let (mut id, draft) = read(raw, format, &current.folder, keeper, &mut unknown);
         let headers = &mut keeper.headers;
         let job = match draft.and_then(|draft| self.rules.job(place, &mut id, draft, headers)) {
             Ok(job) => job,
-            Err(fault) => return Some(Ok(Some(Err(fault.of_line(place(), id, raw.hash()))))),
+            Err(fault) => return Some(Ok(Some(Err(fault.of(&raw, place(), id))))),
         };
         let here = ids::Line {
             input: input as u64,
-            number: raw.number,
+            number: line,
         };
         let first = job.id.as_ref().and_then(|id| self.ids.claim(id, here));
         let Some(first) = first else {
             return Some(Ok(Some(Ok(job))));
         };
         let fault = duplicate(&job, first, here, &self.names);
-        Some(Ok(Some(Err(fault.of_line(job.place, job.id, raw.hash())))))
+        Some(Ok(Some(Err(fault.of(&raw, job.place, job.id)))))
     }
 
     fn count(&mut self, line: Result<Job, BadLine>) -> Result<Result<Job, BadLine>, Problem> {
@@ -311,7 +329,7 @@ impl Source {
 
 impl Current {
     fn open(input: Input, file: Option<File>, format: Option<Format>) -> Result<Self, Problem> {
-        let bytes: io::Result<Box<dyn Read + Send>> = match (&input, file) {
+        let bytes: io::Result<Box<dyn io::Read + Send>> = match (&input, file) {
             (Input::Stdin, _) => Ok(Box::new(io::stdin())),
             (Input::Spooled(file), _) => {
                 let mut file = Arc::clone(file);
@@ -320,9 +338,14 @@ impl Current {
             (Input::File(_), Some(file)) => Ok(Box::new(file)),
             (Input::File(path), None) => File::open(path).map(|file| Box::new(file) as _),
         };
-        let bytes = bytes.map_err(|why| unreadable(&input, &why))?;
+        let opened = bytes.and_then(|bytes| {
+            let mut opening = Opening::of(bytes)?;
+            let format = format.map_or_else(|| opening.format(&input), Ok)?;
+            Ok((format, opening.framing(format)?))
+        });
+        let (format, records) = opened.map_err(|why| unreadable(&input, &why))?;
         Ok(Self {
-            lines: Lines::new(bytes),
+            records,
             folder: input.folder(),
             input,
             format,
@@ -331,24 +354,22 @@ impl Current {
 }
 
 fn read<'a>(
-    raw: &RawLine<'a>,
+    record: Record<'a>,
     format: Format,
     folder: &Path,
     keeper: &mut Keeper,
     unknown: &mut dyn FnMut(&str, u64),
-) -> jsonl::Read<'a> {
+) -> Read<'a> {
     keeper.clear();
-    if let Extent::Longer { length, .. } = raw.extent {
-        return (None, Err(too_long(length)));
-    }
-    match (std::str::from_utf8(raw.bytes), format) {
-        (Ok(line), Format::Jsonl) => jsonl::read(line, raw.end, folder, keeper, unknown),
-        (Ok(line), Format::Urls) => (None, Ok(urls::read(line))),
-        (Err(why), Format::Jsonl | Format::Urls) => {
-            let at = why.valid_up_to() as u64 + 1;
-            let what = format!("invalid UTF-8 at byte {at} of the line");
-            (None, Err(Fault::new(at, what, "save the file as UTF-8")))
-        }
+    match record.extent {
+        Extent::Whole => format.read(&mut Asked {
+            record,
+            folder,
+            keeper,
+            unknown,
+        }),
+        Extent::Longer { length, .. } => (None, Err(too_long(length))),
+        Extent::Broken(why) => (None, Err(broken(why, record.bytes))),
     }
 }
 
@@ -356,7 +377,16 @@ fn too_long(length: u64) -> Fault {
     Fault::new(
         LONGEST as u64 + 1,
         format!("the line has {length} bytes, a job at most {LONGEST} (64 MiB)"),
-        "give each job a line of its own (jq -c .[] FILE takes an array apart), and a large body a file (\"body_file\")",
+        "give each job a line of its own, and a large body a file (\"body_file\")",
+    )
+}
+
+/// Where the text stops to be one: behind what there is of the record.
+fn broken(why: &'static str, bytes: &[u8]) -> Fault {
+    Fault::new(
+        bytes.len().max(1) as u64,
+        why,
+        "mend the file there; what stands behind this place is unread",
     )
 }
 

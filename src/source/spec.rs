@@ -1,15 +1,14 @@
 //! What to read, and what the command line adds to every job. Floor 4: doors.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Method;
 
+use super::Format;
 use super::target::BaseUrl;
 use crate::error::Problem;
 use crate::estimate::Estimator;
@@ -37,64 +36,28 @@ impl Input {
         }
     }
 
+    /// What stands behind the last point of its name, before what says that it is compressed.
+    pub(super) fn extension(&self) -> Option<String> {
+        match self {
+            Self::File(path) => {
+                let packed = path.extension().is_some_and(|it| it == "gz" || it == "zst");
+                let path = if packed {
+                    path.with_extension("")
+                } else {
+                    path.clone()
+                };
+                let extension = path.extension()?;
+                Some(extension.to_string_lossy().to_ascii_lowercase())
+            }
+            Self::Stdin | Self::Spooled(_) => None,
+        }
+    }
+
     /// Where a `body_file` of its jobs is looked for; empty for the working directory.
     pub(super) fn folder(&self) -> PathBuf {
         match self {
             Self::File(path) => path.parent().map(Path::to_owned).unwrap_or_default(),
             Self::Stdin | Self::Spooled(_) => PathBuf::new(),
-        }
-    }
-}
-
-/// How the lines of an input are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// A JSON object on each line.
-    Jsonl,
-    /// A URL on each line; `#` as the first character that is not blank makes a comment.
-    Urls,
-}
-
-impl fmt::Display for Format {
-    /// As `--format` takes it.
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Jsonl => "jsonl",
-            Self::Urls => "urls",
-        })
-    }
-}
-
-impl FromStr for Format {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "jsonl" => Ok(Self::Jsonl),
-            "urls" => Ok(Self::Urls),
-            _ => Err("write jsonl or urls".to_owned()),
-        }
-    }
-}
-
-impl Format {
-    /// By the first line that is not blank: `{` opens a job, and what can open a URL or a comment is a
-    /// list of URLs. Anything else is what the file is called.
-    pub(super) fn guess(line: &[u8], input: &Input) -> Self {
-        let called_json = match input {
-            Input::File(path) => path.extension().is_some_and(|extension| {
-                ["json", "jsonl", "ndjson"]
-                    .iter()
-                    .any(|json| extension == *json)
-            }),
-            Input::Stdin | Input::Spooled(_) => false,
-        };
-        match line.trim_ascii_start().first() {
-            Some(b'{') => Self::Jsonl,
-            Some(b'#' | b'/' | b'?' | b'.') => Self::Urls,
-            Some(byte) if byte.is_ascii_alphanumeric() => Self::Urls,
-            Some(_) | None if called_json => Self::Jsonl,
-            Some(_) | None => Self::Urls,
         }
     }
 }

@@ -1,6 +1,17 @@
 //! A list of URLs, one a line. Floor 4: doors.
 
 use super::draft::Draft;
+use super::formats::{Asked, Read, Shows};
+use super::opening::First;
+
+/// What can open a URL or a comment, and whatever is no other format.
+pub(super) fn shows(first: &First<'_>) -> Shows {
+    if first.opens_url() {
+        Shows::Surely
+    } else {
+        Shows::ByName
+    }
+}
 
 /// Whether the line is a comment: `#` is its first character that is not blank.
 pub(super) fn is_comment(line: &[u8]) -> bool {
@@ -8,8 +19,11 @@ pub(super) fn is_comment(line: &[u8]) -> bool {
 }
 
 /// The URL of a line that is neither blank nor a comment; blanks around it are no part of it.
-pub(super) fn read(line: &str) -> Draft<'_> {
-    let url = line.trim_ascii();
-    let blanks = line.len() - line.trim_ascii_start().len();
-    Draft::of_url(url, blanks as u64 + 1)
+pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
+    let draft = asked.text().map(|line| {
+        let url = line.trim_ascii();
+        let blanks = line.len() - line.trim_ascii_start().len();
+        Draft::of_url(url, blanks as u64 + 1)
+    });
+    (None, draft)
 }

@@ -472,3 +472,86 @@ fn a_pipe_is_read_without_being_named() {
     done.exits(0);
     assert_eq!(server.targets(), ["/0", "/1"]);
 }
+
+#[test]
+fn a_json_array_is_taken_apart_and_its_first_break_told() {
+    let server = Server::start([Step::ok()]);
+    let (a, b, c) = (server.url("/a"), server.url("/b"), server.url("/c"));
+    let whole = format!("[\n  {{\"url\": {a:?}, \"meta\": [1]}},\n  {{\"url\": {b:?}}}\n]\n");
+    let done = Shaper::run()
+        .jobs("jobs.json", whole)
+        .with_results()
+        .output();
+    done.exits(0);
+    let results = done.results();
+    assert_eq!(
+        (&results[0]["line"], &results[1]["line"]),
+        (&json!(2), &json!(3))
+    );
+    assert_eq!(results[0]["meta"], json!([1]));
+    let broken = format!("[{{\"url\":{a:?}}},\n{{\"url\":{b:?}}} {{\"url\":{c:?}}}]");
+    let done = Shaper::run()
+        .jobs("jobs.json", broken)
+        .with_results()
+        .output();
+    done.exits(1);
+    assert_eq!(server.targets(), ["/a", "/a", "/b", "/b"]);
+    let results = done.results();
+    assert_eq!(statuses(&results), ["ok", "ok", "invalid"]);
+    let told = message(&results[2]);
+    assert!(
+        told.contains("between two elements a comma is due"),
+        "{told}"
+    );
+    assert!(told.contains("is unread"), "{told}");
+}
+
+#[test]
+fn compressed_jobs_are_read_as_they_were_and_a_cut_archive_is_no_normal_end() {
+    let server = Server::start([Step::ok()]);
+    let list = server.list(2000);
+    let packed = gzip(list.as_bytes());
+    let done = Shaper::run()
+        .args(["-c", "50"])
+        .jobs("jobs.urls.gz", &packed)
+        .with_results()
+        .output();
+    done.exits(0);
+    assert_eq!(done.results().len(), 2000);
+    let cut = &packed[..packed.len() / 2];
+    let done = Shaper::run()
+        .args(["-c", "50"])
+        .jobs("jobs.urls.gz", cut)
+        .with_results()
+        .output();
+    done.exits(1)
+        .says("its gzip data is cut off")
+        .says("gzip -t FILE");
+    assert!(done.results().len() < 2000);
+    let none = Shaper::run()
+        .jobs("jobs.urls.gz", &packed[..12])
+        .with_results()
+        .output();
+    none.exits(2)
+        .says("jobs.urls.gz: cannot be read: its gzip data is cut off");
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).expect("memory does not fail");
+    encoder.finish().expect("memory does not fail")
+}
+
+#[test]
+fn utf_16_is_refused_with_the_command_that_mends_it() {
+    let list = "\u{feff}http://h.test/a\r\n";
+    let bytes: Vec<u8> = list.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let done = Shaper::run()
+        .jobs("jobs.urls", bytes)
+        .with_results()
+        .output();
+    done.exits(2)
+        .says("it is UTF-16")
+        .says("iconv -f UTF-16 -t UTF-8");
+}

@@ -120,6 +120,7 @@ fn bad(line: u64) -> BadLine {
             file: "jobs".into(),
             line,
         },
+        below: 0,
         column: 1,
         what: "empty".to_owned(),
         mend: "write a job".to_owned(),

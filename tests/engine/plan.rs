@@ -142,6 +142,7 @@ fn bad(line: u64) -> BadLine {
             file: "jobs".into(),
             line,
         },
+        below: 0,
         column: 1,
         what: "is no job".to_owned(),
         mend: "write one".to_owned(),

@@ -72,7 +72,7 @@ pub(in crate::command) struct ReportArgs {
     #[arg(long, value_name = "TEXT", requires = "failed_jobs", help_heading = AS_TO_THE_RUN)]
     pub(in crate::command) data: Option<String>,
     /// jsonl or urls: of several job files only those in this format
-    #[arg(long, value_name = "FORMAT", requires = "failed_jobs", help_heading = AS_TO_THE_RUN, value_parser = one_of::<Format>(["jsonl", "urls"]), hide_possible_values = true)]
+    #[arg(long, value_name = "FORMAT", requires = "failed_jobs", help_heading = AS_TO_THE_RUN, value_parser = one_of::<Format>(Format::names()), hide_possible_values = true)]
     pub(in crate::command) format: Option<Format>,
 }
 

@@ -451,7 +451,7 @@ pub(in crate::command) struct JobArgs {
 #[command(next_help_heading = "Input")]
 pub(in crate::command) struct InputArgs {
     /// jsonl or urls; default: by content
-    #[arg(long, value_name = "FORMAT", value_parser = one_of::<Format>(["jsonl", "urls"]), hide_possible_values = true)]
+    #[arg(long, value_name = "FORMAT", value_parser = one_of::<Format>(Format::names()), hide_possible_values = true)]
     pub(in crate::command) format: Option<Format>,
     /// Read only the first N jobs
     #[arg(short = 'n', long, value_name = "N", allow_hyphen_values = true, value_parser = count)]

@@ -125,17 +125,16 @@ impl Copy {
     fn file(&mut self, run: &Run, name: &str, jobs: &[FailedJob]) -> Result<(), Problem> {
         let path = run.find(name)?;
         let mut chosen = Chosen::open(&path, &run.spec)?;
-        if let Some(format) = chosen.format() {
-            if run.args.format.is_some_and(|wanted| wanted != format) {
-                let jobs = jobs.len() as u64;
-                let left = count(jobs, "failed job");
-                let note = format!("{}: {left} left out: --format {format}", calm_path(path));
-                self.notes.push(note);
-                self.left += jobs;
-                return Ok(());
-            }
-            self.mixed(format, &path)?;
+        let format = chosen.format();
+        if run.args.format.is_some_and(|wanted| wanted != format) {
+            let jobs = jobs.len() as u64;
+            let left = count(jobs, "failed job");
+            let note = format!("{}: {left} left out: --format {format}", calm_path(path));
+            self.notes.push(note);
+            self.left += jobs;
+            return Ok(());
         }
+        self.mixed(format, &path)?;
         let mut body_files = 0;
         // An input that is named twice has two jobs in each line.
         for jobs in jobs.chunk_by(|one, next| one.line == next.line) {

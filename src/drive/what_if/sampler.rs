@@ -160,6 +160,7 @@ impl Drawn {
 fn no_job(place: Place) -> BadLine {
     BadLine {
         place,
+        below: 0,
         column: 1,
         what: String::new(),
         mend: String::new(),

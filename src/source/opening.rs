@@ -1,0 +1,169 @@
+//! The first bytes of an input, by which its format is told. Floor 4: doors.
+
+use std::io::{self, Cursor, Read};
+
+use memchr::memchr;
+
+use super::framing::Framing;
+use super::lines::BYTE_ORDER_MARK;
+use super::packed::{Packed, Spoilt, Told};
+use super::{Format, Input};
+
+/// A format is told by so many bytes at most.
+const MOST: usize = 256 << 10;
+
+/// So many are asked for at a time.
+const PIECE: usize = 64 << 10;
+
+/// An input of which only the beginning is read, as it was before it was compressed.
+pub(super) struct Opening {
+    head: Vec<u8>,
+    rest: Box<dyn Read + Send>,
+    /// Whether the rest is nothing.
+    is_all: bool,
+    /// Whether it is compressed.
+    pub(super) is_packed: bool,
+}
+
+impl Opening {
+    /// Of this input. Waits for its first bytes, and for no more than say whether it is compressed. A [`Spoilt`] if it
+    /// is UTF-16.
+    pub(super) fn of(input: Box<dyn Read + Send>) -> io::Result<Self> {
+        let mut opening = Self::begun(input, false);
+        let told = opening.until(|head| match Packed::told(head) {
+            Told::Packed(packed) => Some(Some(packed)),
+            Told::Plain => Some(None),
+            Told::Open => None,
+        })?;
+        if let Some(Some(packed)) = told {
+            opening = Self::begun(packed.undone(opening.whole()), true);
+        }
+        let utf16 = opening.until(|head| match *head {
+            [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => Some(Some("UTF-16")),
+            [a, 0, b, 0, ..] if a != 0 && b != 0 => Some(Some("UTF-16LE")),
+            [0, a, 0, b, ..] if a != 0 && b != 0 => Some(Some("UTF-16BE")),
+            [] | [0 | 0xFE | 0xFF] | [_, 0] | [0, _] | [_, 0, _] | [0, _, 0] => None,
+            _ => Some(None),
+        })?;
+        match utf16 {
+            Some(Some(from)) => Err(Spoilt {
+                what: "it is UTF-16, and jobs are UTF-8".to_owned(),
+                mend: format!("iconv -f {from} -t UTF-8 FILE > NEW writes it so"),
+            }
+            .into()),
+            Some(None) | None => Ok(opening),
+        }
+    }
+
+    fn begun(input: Box<dyn Read + Send>, is_packed: bool) -> Self {
+        Self {
+            head: Vec::new(),
+            rest: input,
+            is_all: false,
+            is_packed,
+        }
+    }
+
+    /// What the first bytes tell, as soon as they do.
+    fn until<T>(&mut self, tell: impl Fn(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
+        loop {
+            let told = tell(&self.head);
+            if told.is_some() || self.is_all {
+                return Ok(told);
+            }
+            self.more()?;
+        }
+    }
+
+    /// The format. Waits for as much of the input as tells it, and no more: mostly its first line that is not blank.
+    pub(super) fn format(&mut self, input: &Input) -> io::Result<Format> {
+        self.told(|first| Format::of(first, input))
+    }
+
+    /// The records of the input.
+    pub(super) fn framing(mut self, format: Format) -> io::Result<Framing> {
+        let frame = self.told(|first| format.frame(first))?;
+        Ok(frame.of(self.whole()))
+    }
+
+    /// What the beginning tells, as soon as it does: all of what is looked at does.
+    fn told<T>(&mut self, tell: impl Fn(&First<'_>) -> Option<T>) -> io::Result<T> {
+        loop {
+            let is_all = self.is_all || self.head.len() >= MOST;
+            if let Some(told) = tell(&First::new(&self.head, is_all)) {
+                return Ok(told);
+            }
+            self.more()?;
+        }
+    }
+
+    fn more(&mut self) -> io::Result<()> {
+        let there = self.head.len();
+        self.head.resize(there + PIECE, 0);
+        let read = loop {
+            match self.rest.read(&mut self.head[there..]) {
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                read => break read,
+            }
+        };
+        self.head.truncate(there + read.as_ref().unwrap_or(&0));
+        self.is_all = read? == 0;
+        Ok(())
+    }
+
+    /// All of the input.
+    pub(super) fn whole(self) -> Box<dyn Read + Send> {
+        if self.head.is_empty() {
+            return self.rest;
+        }
+        Box::new(Cursor::new(self.head).chain(self.rest))
+    }
+}
+
+/// What an input begins with, from its first byte that is no blank.
+#[derive(Clone, Copy)]
+pub(super) struct First<'a> {
+    text: &'a [u8],
+    /// Whether nothing more is looked at.
+    is_all: bool,
+}
+
+impl<'a> First<'a> {
+    pub(super) fn new(head: &'a [u8], is_all: bool) -> Self {
+        let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
+        Self {
+            text: text.trim_ascii_start(),
+            is_all,
+        }
+    }
+
+    /// Whether nothing but this is looked at.
+    pub(super) fn is_all(&self) -> bool {
+        self.is_all
+    }
+
+    /// `None` if all of it is blank.
+    pub(super) fn byte(&self) -> Option<u8> {
+        self.text.first().copied()
+    }
+
+    /// Whether it may be a URL, whole or not, or a comment before one.
+    pub(super) fn opens_url(&self) -> bool {
+        self.byte().is_some_and(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'#' | b'/' | b'?' | b'.')
+        })
+    }
+
+    /// From its first byte that is no blank on.
+    pub(super) fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
+    /// The first line that is not blank, or what there is of it; `None` if more of it may come.
+    pub(super) fn line(&self) -> Option<&'a [u8]> {
+        match memchr(b'\n', self.text) {
+            Some(end) => Some(self.text[..end].trim_ascii_end()),
+            None => self.is_all.then_some(self.text),
+        }
+    }
+}

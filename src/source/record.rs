@@ -1,0 +1,82 @@
+//! What of an input makes one result, as it stands there. Floor 4: doors.
+
+use memchr::{memchr_iter, memrchr};
+
+use super::draft::Fault;
+use super::hash;
+use crate::job::JobHash;
+
+/// What ends a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// What ends every one, as LF or CR LF does a line.
+    Mark,
+    /// The end of the input: it may be torn.
+    Input,
+}
+
+/// One record without what ends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Record<'a> {
+    /// Its bytes, without the byte order mark if that opens the input; its beginning if it is too long.
+    pub(super) bytes: &'a [u8],
+    /// Whether these are all.
+    pub(super) extent: Extent,
+    /// The line on which it begins, from 1.
+    pub(super) line: u64,
+    /// Bytes before it on that line.
+    pub(super) before: u64,
+    /// What ends it.
+    pub(super) end: End,
+}
+
+impl Record<'_> {
+    /// See [`JobHash`].
+    pub(super) fn hash(&self) -> JobHash {
+        match self.extent {
+            Extent::Whole | Extent::Broken(_) => hash::of_line(self.bytes),
+            Extent::Longer { hash, .. } => hash,
+        }
+    }
+
+    /// Where a byte of it stands, counted from 1: lines below the first one, and the byte of that line, from 1.
+    pub(super) fn spot(&self, byte: u64) -> (u64, u64) {
+        let before = usize::try_from(byte.saturating_sub(1)).unwrap_or(usize::MAX);
+        let before = &self.bytes[..before.min(self.bytes.len())];
+        match memrchr(b'\n', before) {
+            Some(last) => {
+                let below = memchr_iter(b'\n', before).count() as u64;
+                (below, byte - 1 - last as u64)
+            }
+            None => (0, self.before + byte),
+        }
+    }
+}
+
+/// How much of a record is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All of it.
+    Whole,
+    /// The beginning of one that is longer than [`super::lines::LONGEST`].
+    Longer {
+        /// Its bytes, without a byte order mark.
+        length: u64,
+        /// Over all of them.
+        hash: JobHash,
+    },
+    /// What is there of one with which the text stops to be one of its format: why. Nothing comes behind it.
+    Broken(&'static str),
+}
+
+impl<'a> Record<'a> {
+    /// All of it as text.
+    pub(super) fn text(&self) -> Result<&'a str, Fault> {
+        std::str::from_utf8(self.bytes).map_err(|why| {
+            let at = why.valid_up_to() as u64 + 1;
+            let (_, byte) = self.spot(at);
+            let what = format!("invalid UTF-8 at byte {byte} of the line");
+            Fault::new(at, what, "save the file as UTF-8")
+        })
+    }
+}
