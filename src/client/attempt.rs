@@ -7,12 +7,12 @@ use http::header::CONTENT_TYPE;
 
 use super::ClientSpec;
 use super::coding::{Spoilt, decoded};
+use super::streaming::Streaming;
 use super::told::Told;
 use crate::clock::Clock;
 use crate::engine::{Event, Grant, Ticket};
 use crate::fields::text;
 use crate::outcome::{Failure, FailureKind, Head, Reached, Reply};
-use crate::sse::Meter;
 use crate::units::{Tick, show_span};
 use crate::usage::UsageRule;
 
@@ -35,14 +35,6 @@ pub(super) struct Attempt {
     /// Of an answer that is a stream of events.
     streaming: Option<Box<Streaming>>,
     ended: bool,
-}
-
-/// A stream of events, while it comes.
-#[derive(Default)]
-struct Streaming {
-    meter: Meter,
-    /// The tokens that its usage tells, once it is whole.
-    output: Option<u64>,
 }
 
 /// Each try is told to have ended, even one whose task broke off: the run would wait for it for ever.
@@ -110,8 +102,7 @@ impl Attempt {
     pub(super) fn end(&mut self, at: Tick, end: Result<Reply, Failure>) {
         self.ended = true;
         if let Some(streaming) = self.streaming.take() {
-            let seen = streaming.meter.seen(streaming.output);
-            self.tell(Event::Streamed(self.ticket, Box::new(seen)));
+            self.tell(Event::Streamed(self.ticket, Box::new(streaming.told())));
         }
         self.tell(Event::Ended(self.ticket, at, Box::new(end)));
     }
@@ -123,14 +114,15 @@ impl Attempt {
     /// The body of an answer with this head comes now.
     pub(super) fn begins(&mut self, head: &Head) {
         if head.status.is_success() && streams(head) {
-            self.streaming = Some(Box::default());
+            let streaming = Streaming::new(&head.headers, self.spec.max_body);
+            self.streaming = Some(Box::new(streaming));
         }
     }
 
     /// A piece of it came at this moment.
     pub(super) fn came(&mut self, at: Tick, piece: &[u8]) {
         if let Some(streaming) = &mut self.streaming {
-            streaming.meter.take(at, piece);
+            streaming.came(at, piece);
         }
     }
 
@@ -152,6 +144,7 @@ impl Attempt {
         let usage = &self.spec.usage;
         let used = if let Some(streaming) = &mut self.streaming {
             // Its rate is of the tokens that it tells, whether or not a limit counts them.
+            streaming.is_whole(&body);
             let told = usage.or_found().read_stream(&body);
             streaming.output = told.and_then(|used| used.output);
             told.filter(|_| *usage != UsageRule::Ignored)

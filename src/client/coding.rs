@@ -1,8 +1,9 @@
 //! Bodies as they were before they were compressed. RFC 9110 §8.4. Floor 4: doors.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use flate2::write;
 use http::header::CONTENT_ENCODING;
 use ruzstd::decoding::StreamingDecoder;
 
@@ -16,7 +17,7 @@ const ZSTD_WINDOW: u64 = 8 << 20;
 
 /// How a body was compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Coding {
+pub(super) enum Coding {
     Gzip,
     Deflate,
     Brotli,
@@ -56,8 +57,7 @@ impl Coding {
         let mut into = Vec::new();
         let read = match self {
             Self::Gzip => whole(MultiGzDecoder::new(body), most, &mut into),
-            // Servers send it with and without its wrapping (RFC 9110 §8.4.1.2). The first byte of that has 8 below.
-            Self::Deflate if body.first().is_some_and(|first| first & 15 == 8) => {
+            Self::Deflate if body.first().is_some_and(|first| is_wrapped(*first)) => {
                 whole(ZlibDecoder::new(body), most, &mut into)
             }
             Self::Deflate => whole(DeflateDecoder::new(body), most, &mut into),
@@ -73,6 +73,27 @@ impl Coding {
         }
         Ok(into)
     }
+
+    /// What takes a body that begins with this byte piece by piece, and gives out what it was as far as that can be told;
+    /// `None` where nothing undoes it so: what we have for `zstd` keeps a window back.
+    pub(super) fn undone_into(
+        self,
+        out: impl Write + 'static,
+        first: u8,
+    ) -> Option<Box<dyn Write>> {
+        Some(match self {
+            Self::Gzip => Box::new(write::MultiGzDecoder::new(out)),
+            Self::Deflate if is_wrapped(first) => Box::new(write::ZlibDecoder::new(out)),
+            Self::Deflate => Box::new(write::DeflateDecoder::new(out)),
+            Self::Brotli => Box::new(brotli_decompressor::DecompressorWriter::new(out, 4096)),
+            Self::Zstd => return None,
+        })
+    }
+}
+
+/// Servers send `deflate` with and without its wrapping (RFC 9110 §8.4.1.2). The first byte of that has 8 below.
+fn is_wrapped(first: u8) -> bool {
+    first & 15 == 8
 }
 
 /// All of it, and no more than one byte beyond what is kept.
@@ -109,7 +130,7 @@ pub(super) fn decoded(headers: &Fields, body: Vec<u8>, most: u64) -> Result<Vec<
 const MOST_CODINGS: usize = 3;
 
 /// How the body was compressed, first to last; none if one of them is not known.
-fn codings(headers: &Fields) -> Vec<Coding> {
+pub(super) fn codings(headers: &Fields) -> Vec<Coding> {
     let named = headers.get_all(&CONTENT_ENCODING).filter_map(text);
     let each = named.flat_map(|value| value.split(',')).map(str::trim);
     let each = each.filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case("identity"));
@@ -120,8 +141,6 @@ fn codings(headers: &Fields) -> Vec<Coding> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use flate2::Compression;
     use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
     use proptest::prelude::*;

@@ -9,6 +9,7 @@ mod pool;
 mod reach;
 mod reqwest;
 mod route;
+mod streaming;
 mod tls;
 mod told;
 mod tries;

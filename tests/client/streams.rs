@@ -6,6 +6,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use http::Method;
 use shaper::client::{Client, ClientSpec, Transport};
 use shaper::outcome::{FailureKind, Usage};
@@ -181,5 +183,35 @@ async fn what_is_no_stream_or_no_success_tells_none() {
             assert_eq!(told.stream, None, "{status} {kind}");
             assert_eq!(told.body(), body);
         }
+    }
+}
+
+#[tokio::test]
+async fn a_compressed_stream_has_its_moments_where_the_coding_gives_them() {
+    const APART: Duration = Duration::from_millis(20);
+    let event = event("{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}");
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    let mut pieces = vec![
+        HEAD.replace("\r\n\r\n", "\r\ncontent-encoding: gzip\r\n\r\n")
+            .into_bytes(),
+    ];
+    for nth in 0..4 {
+        if nth == 3 {
+            encoder.try_finish().unwrap();
+        } else {
+            encoder.write_all(event.as_bytes()).unwrap();
+            encoder.flush().unwrap();
+        }
+        let coded = std::mem::take(encoder.get_mut());
+        pieces.push([format!("{:x}\r\n", coded.len()).as_bytes(), &coded, b"\r\n"].concat());
+    }
+    pieces.push(b"0\r\n\r\n".to_vec());
+    for transport in TRANSPORTS {
+        let told = asked(serve(pieces.clone(), APART), transport, UsageRule::Ignored).await;
+        let stream = told.stream.as_ref().unwrap();
+        assert_eq!(counts(stream), (3, 3, None));
+        let (_, last) = stream.span.unwrap();
+        assert!(last.since(told.sent.unwrap()) >= 3 * APART, "{stream:?}");
+        assert_eq!(told.body(), event.repeat(3));
     }
 }
