@@ -110,9 +110,14 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l cert -d 'Show serv
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l key -d 'The key of --cert, if it stands in a file of its own' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-body -d 'The longest body that is taken' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l mock -d 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l format -d 'jsonl or urls; default: by content' -r -f -a "jsonl\t''
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l format -d 'jsonl or urls; default: by content' -r -f -a "json\t''
+jsonl\t''
 urls\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l sample -d 'Take so many of the jobs, the same ones each time' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from JOB_COMPLETION_INDEX, as indexed jobs of Kubernetes have it' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l rewrite -d 'What becomes of URLs: s#PATTERN#TO#, as in s#^https://api.test#http://127.0.0.1:8080#; repeatable, one after the other' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s o -l output -d 'Results, one JSON line per job; default: stdout, if that is not a terminal' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l output-format -d 'How results are written: shaper, openai-batch, anthropic-batch, cookbook, vegeta-json, vegeta-csv, csv; report and verify read those of shaper' -r -f -a "shaper\t''
 openai-batch\t''
@@ -190,9 +195,14 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -l bearer-env -d 
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l data -d 'The body of jobs that have none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l base-url -d 'What relative URLs are relative to' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -l format -d 'jsonl or urls; default: by content' -r -f -a "jsonl\t''
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l format -d 'jsonl or urls; default: by content' -r -f -a "json\t''
+jsonl\t''
 urls\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l sample -d 'Take so many of the jobs, the same ones each time' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from JOB_COMPLETION_INDEX, as indexed jobs of Kubernetes have it' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l rewrite -d 'What becomes of URLs: s#PATTERN#TO#, as in s#^https://api.test#http://127.0.0.1:8080#; repeatable, one after the other' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l report -d 'The report: text, json, csv (a table: metric, label, value, unit), none' -r -f -a "text\t'For people'
 json\t'For programs'
 csv\t'For spreadsheets'
@@ -276,9 +286,14 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l bearer-env -d 'Se
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l data -d 'The body of jobs that have none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l base-url -d 'What relative URLs are relative to' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l format -d 'jsonl or urls; default: by content' -r -f -a "jsonl\t''
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l format -d 'jsonl or urls; default: by content' -r -f -a "json\t''
+jsonl\t''
 urls\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l sample -d 'Take so many of the jobs, the same ones each time' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from JOB_COMPLETION_INDEX, as indexed jobs of Kubernetes have it' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l rewrite -d 'What becomes of URLs: s#PATTERN#TO#, as in s#^https://api.test#http://127.0.0.1:8080#; repeatable, one after the other' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l report -d 'The report: text, json, csv (a table: metric, label, value, unit), none' -r -f -a "text\t'For people'
 json\t'For programs'
 csv\t'For spreadsheets'
@@ -341,7 +356,9 @@ field:\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l base-url -d 'What relative URLs were relative to' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l data -d 'The body of jobs that have none' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand report" -l format -d 'jsonl or urls: of several job files only those in this format' -r -f -a "jsonl\t''
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l rewrite -d 'What became of URLs' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l format -d 'jsonl or urls: of several job files only those in this format' -r -f -a "json\t''
+jsonl\t''
 urls\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand report" -s c -l concurrency -d 'Slots: requests in flight' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l ascii -d 'No characters outside ASCII'

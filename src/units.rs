@@ -328,6 +328,46 @@ fn in_units(span: Duration, most: usize) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
+/// A part of all, in millionths: above zero, at most [`Share::ALL`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share(pub u64);
+
+impl Share {
+    /// 100 %.
+    pub const ALL: u64 = 1_000_000;
+}
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const FORM: &str = "write N%, above 0% and at most 100%, up to four decimals: 10%, 0.25%";
+        let text = text.strip_suffix('%').ok_or(FORM)?;
+        let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+        let digits = |text: &str| {
+            (1..=4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        if !digits(whole) || !digits(part) {
+            return Err(FORM.to_owned());
+        }
+        let share = format!("{whole}{part:0<4}").parse().map_err(|_| FORM)?;
+        if (1..=Self::ALL).contains(&share) {
+            Ok(Self(share))
+        } else {
+            Err(FORM.to_owned())
+        }
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, part) = (self.0 / 10_000, self.0 % 10_000);
+        let part = format!(".{part:04}");
+        let part = part.trim_end_matches('0').trim_end_matches('.');
+        write!(out, "{whole}{part}%")
+    }
+}
+
 /// A moment since the Unix epoch as RFC 3339 has it: in UTC, to the microsecond. Its years have four digits, so what is
 /// later is the last of them.
 pub fn show_moment(since_epoch: Duration) -> String {

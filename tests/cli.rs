@@ -26,6 +26,7 @@ mod cli {
     mod names;
     mod ordered;
     mod output;
+    mod picks;
     mod pipes;
     mod plan;
     mod recorded;

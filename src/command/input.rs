@@ -43,6 +43,8 @@ impl Asked<'_> {
             once: self.once,
             method: self.job.method.clone(),
             body: self.job.data.clone().map(Into::into),
+            pick: self.input.pick(),
+            rewrites: self.input.rewrite.clone(),
             limit_jobs: self.input.limit_jobs.map(Cost::get),
             units: self.units,
             times: self.times,

@@ -51,6 +51,7 @@ fn given(args: &RunArgs) -> Given {
         format: format.map(|format| format.to_string()),
         method: method.map(ToString::to_string),
         data: args.http.job.data.as_ref().map(|_| Withheld::Value),
+        rewrite: args.input.rewrite.first().map(|_| Withheld::Value),
     }
 }
 

@@ -126,6 +126,18 @@ impl NotIt<'_> {
                 if given.data.is_none() && args.data.is_some() {
                     because("the run had no --data", "leave it out");
                 }
+                match (given.rewrite, args.rewrite.is_empty()) {
+                    (Some(_), true) => because(
+                        "the run had --rewrite, whose text is not kept",
+                        "give --rewrite as to the run",
+                    ),
+                    (Some(_), false) => because(
+                        "--rewrite may be another than that of the run",
+                        "give --rewrite as to the run",
+                    ),
+                    (None, false) => because("the run had no --rewrite", "leave it out"),
+                    (None, true) => {}
+                }
                 let method = args.method.as_ref().map(http::Method::as_str);
                 if method.is_some() && method != given.method.as_deref() {
                     because("-X is another than that of the run", "leave it out");

@@ -121,10 +121,13 @@ impl<'a> Run<'a> {
         let base = self.args.base_url.as_ref().map(BaseUrl::to_string);
         let method = self.args.method.as_ref().map(ToString::to_string);
         let data = self.args.data.is_some() || given.is_some_and(|given| given.data.is_some());
+        let rewrite =
+            !self.args.rewrite.is_empty() || given.is_some_and(|given| given.rewrite.is_some());
         let options = [
             ("--base-url", base.or_else(|| self.told.base_url.clone())),
             ("-X", method.or_else(|| given?.method.clone())),
             ("--data", data.then(|| "***".to_owned())),
+            ("--rewrite", rewrite.then(|| "***".to_owned())),
             ("--format", given.and_then(|given| given.format.clone())),
         ];
         let given = options
@@ -150,6 +153,7 @@ fn spec(args: &ReportArgs, told: &Manifest) -> Result<source::Spec, String> {
         base_url: args.base_url.clone().or(base),
         method: args.method.clone().or(method),
         body: args.data.clone().map(Into::into),
+        rewrites: args.rewrite.clone(),
         ..source::Spec::default()
     })
 }

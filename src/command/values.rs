@@ -2,6 +2,7 @@
 //!
 //! Messages say the accepted range; clap adds the flag and the value.
 
+use std::env;
 use std::ffi::OsStr;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use crate::client::Proxy;
 use crate::engine::{Order, StopIf};
 use crate::quota::Provider;
 use crate::report::hdr::Hdr;
+use crate::source::Shard;
 use crate::units::{Cost, Rate, parse_count, parse_duration, parse_span};
 
 /// A bound that an option gives, or takes away: `none`.
@@ -297,6 +299,11 @@ pub(super) fn span_or_none(text: &str) -> Result<Bound<Duration>, String> {
 /// Zero is a span, too: now or never.
 pub(super) fn wait_or_none(text: &str) -> Result<Bound<Duration>, String> {
     or_none(text, parse_duration)
+}
+
+/// `I/N`, or `auto/N` in a pod of an indexed job.
+pub(super) fn shard(text: &str) -> Result<Shard, String> {
+    Shard::of(text, |name| env::var(name).ok())
 }
 
 /// `NAME: VALUE`, or `@FILE` with one in each line.

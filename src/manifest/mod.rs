@@ -123,6 +123,9 @@ pub struct Given {
     pub method: Option<String>,
     /// The body of jobs that have none.
     pub data: Option<Withheld>,
+    /// What became of URLs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewrite: Option<Withheld>,
 }
 
 /// A value that was there and is not kept.
@@ -371,6 +374,7 @@ mod tests {
                 format: None,
                 method: Some("PUT".to_owned()),
                 data: Some(Withheld::Value),
+                rewrite: None,
             }),
             transport: None,
             arrivals: None,

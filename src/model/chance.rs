@@ -5,8 +5,9 @@
 use std::time::Duration;
 
 use super::observed::Observed;
-use super::spec::{Latency, Share};
+use super::spec::Latency;
 use crate::dice::{STEP, mix};
+use crate::units::Share;
 
 /// What is drawn for one answer; each purpose has numbers of its own.
 #[derive(Debug, Clone, Copy)]

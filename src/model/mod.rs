@@ -12,7 +12,7 @@ use std::time::Duration;
 use http::StatusCode;
 
 pub use observed::Observed;
-pub use spec::{Fault, Latency, ModelSpec, RetryAfter, SPEC_FORM, Share};
+pub use spec::{Fault, Latency, ModelSpec, RetryAfter, SPEC_FORM};
 
 use crate::limit::{Counts, Guard, Limit, Ready, Setting, Used};
 use crate::units::{Cost, Tick};

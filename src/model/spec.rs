@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::StatusCode;
 
 use crate::limit;
-use crate::units::{Cost, exact_span, parse_count, parse_span};
+use crate::units::{Cost, Share, exact_span, parse_count, parse_span};
 
 /// How a server behaves: how long it takes, what it refuses, how often it fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,10 +113,7 @@ impl fmt::Display for ModelSpec {
             write!(out, ",slots={}", slots.get())?;
         }
         for Fault { status, share } in &self.faults {
-            let (whole, part) = (share.0 / 10_000, share.0 % 10_000);
-            let part = format!(".{part:04}");
-            let part = part.trim_end_matches('0').trim_end_matches('.');
-            write!(out, ",fail={}:{whole}{part}%", status.as_u16())?;
+            write!(out, ",fail={}:{share}", status.as_u16())?;
         }
         if let Some(tokens) = self.tokens {
             write!(out, ",tokens={}", tokens.get())?;
@@ -208,15 +205,6 @@ pub struct Fault {
     pub share: Share,
 }
 
-/// A part of all, in millionths: above zero, at most [`Share::ALL`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share(pub u64);
-
-impl Share {
-    /// 100 %.
-    pub const ALL: u64 = 1_000_000;
-}
-
 impl FromStr for Fault {
     type Err = String;
 
@@ -228,22 +216,9 @@ impl FromStr for Fault {
         if !(status.is_client_error() || status.is_server_error()) {
             return Err(FORM.to_owned());
         }
-        let share = millionths(share).ok_or(FORM)?;
+        let share = share.parse().map_err(|_| FORM)?;
         Ok(Self { status, share })
     }
-}
-
-fn millionths(text: &str) -> Option<Share> {
-    let text = text.strip_suffix('%')?;
-    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |text: &str| {
-        (1..=4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    if !digits(whole) || !digits(part) {
-        return None;
-    }
-    let share = format!("{whole}{part:0<4}").parse().ok()?;
-    (1..=Share::ALL).contains(&share).then_some(Share(share))
 }
 
 /// The form of `Retry-After` on a refusal: RFC 9110 §10.2.3.

@@ -14,7 +14,7 @@ use super::{Format, Input, Spec};
 const MOST: u64 = 1 << 30;
 
 /// The lines of an input that make results: not known before somebody wants to know, and never if that is not cheap
-/// (standard input, pipes, compressed files, over 1 GiB) or the system gives no thread.
+/// (standard input, pipes, compressed files, over 1 GiB, where jobs are picked) or the system gives no thread.
 #[derive(Debug)]
 pub struct Total(State);
 
@@ -79,6 +79,9 @@ impl Total {
 
 /// `None` if that cannot be known cheaply.
 pub(super) fn count(spec: &Spec) -> Option<u64> {
+    if spec.pick.is_some() {
+        return None;
+    }
     let mut size = 0;
     let mut paths = Vec::new();
     for input in &spec.inputs {

@@ -21,9 +21,11 @@ mod lines;
 mod once;
 mod opening;
 mod packed;
+mod pick;
 mod reader;
 mod record;
 mod resume;
+mod rewrite;
 mod rules;
 mod shown;
 mod spec;
@@ -53,12 +55,15 @@ use keeper::Keeper;
 use lines::LONGEST;
 use opening::Opening;
 use packed::Spoilt;
+use pick::Picker;
 use record::{Extent, Record};
 use rules::Rules;
 use unknown::Unknown;
 
+pub use pick::{Filter, Pick, Shard};
 pub use reader::{Line, Reader};
 pub use resume::{Failed, Foreign, Resume, unclaimed, unmatched};
+pub use rewrite::Rewrite;
 pub use spec::{Input, Spec, Times, UnitsRule, empty, inputs};
 pub use strict::check_strict;
 pub use target::BaseUrl;
@@ -90,6 +95,7 @@ pub fn open(spec: &Spec) -> Result<Source, Problem> {
         rules,
         ids: Ids::new(),
         unknown: Unknown::new(),
+        picker: Picker::of(&spec.pick),
         left: spec.limit_jobs,
         found: 0,
         good: 0,
@@ -147,6 +153,7 @@ pub struct Source {
     rules: Rules,
     ids: Ids,
     unknown: Unknown,
+    picker: Picker,
     left: Option<u64>,
     /// Items so far, and the jobs among them.
     found: u64,
@@ -185,8 +192,8 @@ impl Iterator for Source {
                 self.opened += 1;
             }
             match self.line() {
-                Some(Ok(Some(line))) => break Ok(line),
-                Some(Ok(None)) => {}
+                Some(Ok(Some(line))) if self.picker.takes(&line) => break Ok(line),
+                Some(Ok(_)) => {}
                 Some(Err(problem)) => break Err(problem),
                 None => self.current = None,
             }
@@ -210,14 +217,21 @@ impl Source {
         self.unknown.take()
     }
 
+    /// What was not taken, for people; of all that was read.
+    fn left_note(&self) -> Option<String> {
+        self.picker.note()
+    }
+
     /// The next item, if that is here and nobody has to wait for it.
     fn next_here(&mut self) -> Option<Item> {
         if let Some(item) = self.peeked.take() {
             return Some(item);
         }
         while self.left != Some(0) && self.current.as_mut()?.records.is_next_here() {
-            if let Some(item) = self.line()?.transpose() {
-                return Some(self.given(item));
+            match self.line()? {
+                Ok(Some(line)) if self.picker.takes(&line) => return Some(self.given(Ok(line))),
+                Ok(_) => {}
+                Err(problem) => return Some(self.given(Err(problem))),
             }
         }
         None

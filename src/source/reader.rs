@@ -171,7 +171,9 @@ impl Feed {
                 Some(Err(problem)) => return self.end(Err(problem)),
                 None => {
                     let left = resume.as_mut().and_then(|resume| resume.left(&source));
-                    left.map_or(Ok(()), |left| self.add(Line::Notice(left)))?;
+                    for note in left.into_iter().chain(source.left_note()) {
+                        self.add(Line::Notice(note))?;
+                    }
                     return self.end(Ok(()));
                 }
             };

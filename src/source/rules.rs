@@ -9,6 +9,7 @@ use http::{HeaderValue, Method};
 use super::draft::{Content, Draft, Fault, SaidUnits};
 use super::keys::KeyTable;
 use super::once::OnceKeys;
+use super::rewrite::Rewrite;
 use super::spec::{Spec, Times, UnitsRule};
 use super::target::{self, Base, NoTarget};
 use super::{at, hash};
@@ -24,6 +25,7 @@ use crate::units::Cost;
 pub(super) struct Rules {
     base: Option<Base>,
     headers: Headers,
+    rewrites: Vec<Rewrite>,
     once: Option<OnceKeys>,
     method: Option<Method>,
     body: Option<Bytes>,
@@ -41,6 +43,7 @@ impl Rules {
         Ok(Self {
             base: spec.base_url.clone().map(Base::new),
             headers: spec.headers.clone(),
+            rewrites: spec.rewrites.clone(),
             once: spec.once.map(OnceKeys::new),
             method: spec.method.clone(),
             body: spec.body.clone(),
@@ -112,7 +115,13 @@ impl Rules {
         {
             return Ok((target.clone(), origin.clone()));
         }
-        let target = Arc::new(target::resolve(text, self.base.as_ref())?);
+        let mut target = target::resolve(text, self.base.as_ref())?;
+        for rewrite in &self.rewrites {
+            if let Some(text) = rewrite.of(&target.written) {
+                target = target::resolve(&text, None)?;
+            }
+        }
+        let target = Arc::new(target);
         let name = origin_of(&target.url);
         let origin = match &self.last {
             Some((_, _, last)) if *last.0 == *name => last.clone(),

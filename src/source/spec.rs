@@ -9,6 +9,8 @@ use bytes::Bytes;
 use http::Method;
 
 use super::Format;
+use super::pick::Pick;
+use super::rewrite::Rewrite;
 use super::target::BaseUrl;
 use crate::error::Problem;
 use crate::estimate::Estimator;
@@ -110,7 +112,11 @@ pub struct Spec {
     pub method: Option<Method>,
     /// Of jobs that have none.
     pub body: Option<Bytes>,
-    /// Reading ends after so many lines that make a result, good or bad.
+    /// Which of the jobs are taken.
+    pub pick: Pick,
+    /// What becomes of URLs, one after the other.
+    pub rewrites: Vec<Rewrite>,
+    /// Reading ends after so many taken lines that make a result, good or bad.
     pub limit_jobs: Option<u64>,
     /// Whether jobs reserve units.
     pub units: UnitsRule,

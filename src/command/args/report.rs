@@ -7,7 +7,7 @@ use http::Method;
 
 use super::super::values::one_of;
 use super::{FailIfArgs, LimitArgs, ShowArgs};
-use crate::source::{BaseUrl, Format};
+use crate::source::{BaseUrl, Format, Rewrite};
 
 /// `shaper report`.
 #[derive(Debug, Args)]
@@ -71,6 +71,9 @@ pub(in crate::command) struct ReportArgs {
     /// The body of jobs that have none
     #[arg(long, value_name = "TEXT", requires = "failed_jobs", help_heading = AS_TO_THE_RUN)]
     pub(in crate::command) data: Option<String>,
+    /// What became of URLs
+    #[arg(long, value_name = "s#PATTERN#TO#", requires = "failed_jobs", help_heading = AS_TO_THE_RUN)]
+    pub(in crate::command) rewrite: Vec<Rewrite>,
     /// jsonl or urls: of several job files only those in this format
     #[arg(long, value_name = "FORMAT", requires = "failed_jobs", help_heading = AS_TO_THE_RUN, value_parser = one_of::<Format>(Format::names()), hide_possible_values = true)]
     pub(in crate::command) format: Option<Format>,

@@ -13,7 +13,7 @@ use http::{HeaderValue, Method, header};
 use super::super::values::{
     Bound, Burst, HeaderFrom, ProgressKind, attempts, burst, bytes_or_none, count, count_or_none,
     header_from, header_line, listen, one_of, or_else, order, provider, proxy_or_none,
-    rate_or_none, seed, span_or_none, wait_or_none, window,
+    rate_or_none, seed, shard, span_or_none, wait_or_none, window,
 };
 use super::{FailIfArgs, ShowArgs, StopIfArgs};
 use crate::client::{ClientSpec, Detour, Http, Proxy, Reach, Route, TlsSpec, Transport};
@@ -27,9 +27,9 @@ use crate::model::ModelSpec;
 use crate::quota::Provider;
 use crate::retry::{Backoff, FaultAt, Jitter, RetryOn, RetryUnsafe};
 use crate::sink::{self, Fsync, Keep};
-use crate::source::{BaseUrl, Format};
+use crate::source::{BaseUrl, Filter, Format, Pick, Rewrite, Shard};
 use crate::statuses::Statuses;
-use crate::units::{Cost, Rate, Secret, parse_duration, parse_span};
+use crate::units::{Cost, Rate, Secret, Share, parse_duration, parse_span};
 use crate::usage::UsageAt;
 
 /// `shaper run`.
@@ -456,12 +456,35 @@ pub(in crate::command) struct InputArgs {
     /// Read only the first N jobs
     #[arg(short = 'n', long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
     pub(in crate::command) limit_jobs: Option<Cost>,
+    /// Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold
+    #[arg(long, value_name = "PART=LIST")]
+    filter: Vec<Filter>,
+    /// Take so many of the jobs, the same ones each time
+    #[arg(long, value_name = "N%")]
+    sample: Option<Share>,
+    /// Take part I of N, from 0: every Nth line; auto/N takes I from JOB_COMPLETION_INDEX, as indexed jobs of Kubernetes have it
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    shard: Option<Shard>,
+    /// What becomes of URLs: s#PATTERN#TO#, as in s#^https://api.test#http://127.0.0.1:8080#; repeatable, one after the other
+    #[arg(long, value_name = "s#PATTERN#TO#")]
+    pub(in crate::command) rewrite: Vec<Rewrite>,
     /// Check the whole input first; any bad line stops before the first send
     #[arg(long)]
     pub(in crate::command) strict: bool,
     /// An input without jobs is no error
     #[arg(long)]
     pub(in crate::command) allow_empty: bool,
+}
+
+impl InputArgs {
+    /// Which jobs are taken.
+    pub(in crate::command) fn pick(&self) -> Pick {
+        Pick {
+            filters: self.filter.clone(),
+            sample: self.sample,
+            shard: self.shard,
+        }
+    }
 }
 
 /// What becomes of results that are there.
