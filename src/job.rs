@@ -41,8 +41,20 @@ pub struct Job {
     pub at: Option<Duration>,
     /// Names the request by its content; see [`JobHash`].
     pub hash: JobHash,
+    /// Which of its tries may be repeated.
+    pub repeat: Repeat,
     /// What earlier runs have made of it.
     pub history: History,
+}
+
+/// Whether a try that the server may have acted on may be repeated, where nothing else is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Repeat {
+    /// By the method, or an idempotency key.
+    #[default]
+    ByMethod,
+    /// It may: what it asks for changes nothing, whatever its method.
+    Always,
 }
 
 /// What earlier runs have made of a job.
@@ -70,6 +82,7 @@ impl Job {
             slots: Cost::ONE,
             at: None,
             hash: JobHash(0),
+            repeat: Repeat::ByMethod,
             history: History::New,
         }
     }

@@ -65,6 +65,7 @@ fn a_panic_shows_no_credential_whatever_it_shows() {
         units: UnitsRule::Ignored,
         per: Vec::new(),
         times: Times::Ignored,
+        retry_unsafe: None,
     };
     let mut input = asked.open(None).unwrap();
     let lines: Vec<_> = iter::from_fn(|| input.source.next()).collect();

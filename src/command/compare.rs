@@ -174,6 +174,7 @@ fn work(
         once: None,
         per: keys_of(&numbers.own),
         times: Times::Read,
+        retry_unsafe: None,
     };
     let mut spec = asked.spec()?;
     if args.input.strict {

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use super::args::{InputArgs, JobArgs};
 use crate::error::Problem;
+use crate::job::Repeat;
 use crate::limit::KeyBy;
+use crate::retry::RetryUnsafe;
 use crate::signals::Ears;
 use crate::source::{self, Resume, Source, Times, UnitsRule};
 use crate::units::Cost;
@@ -30,6 +32,8 @@ pub(super) struct Asked<'a> {
     pub(super) per: Vec<KeyBy>,
     /// When jobs come.
     pub(super) times: Times,
+    /// What is repeated, if that is given.
+    pub(super) retry_unsafe: Option<RetryUnsafe>,
 }
 
 impl Asked<'_> {
@@ -49,6 +53,11 @@ impl Asked<'_> {
             units: self.units,
             times: self.times,
             per: self.per,
+            request_url: self.input.request_url.clone(),
+            batches: match self.retry_unsafe {
+                Some(_) => Repeat::ByMethod,
+                None => Repeat::Always,
+            },
         })
     }
 

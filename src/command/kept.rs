@@ -15,7 +15,7 @@ use crate::manifest::{self, Before, Ended, Given, Input, Limit, Manifest, Owners
 use crate::metrics::Setup;
 use crate::report::Report;
 use crate::sink::{self, Existing, Sink, SinkSpec, Target};
-use crate::source::BaseUrl;
+use crate::source::HttpUrl;
 use crate::units::{Tick, nanos};
 
 /// Whether a program writes to these results now.
@@ -73,7 +73,7 @@ impl Kept {
             per_host: setup.per_host,
             slack_us: nanos(SLACK) / 1_000,
             inputs: inputs.iter().cloned().map(Input::named).collect(),
-            base_url: base_url.map(BaseUrl::to_string),
+            base_url: base_url.map(HttpUrl::to_string),
             folder: env::current_dir()
                 .ok()
                 .map(|it| it.to_string_lossy().into_owned()),

@@ -8,7 +8,7 @@ use crate::error::Problem;
 use crate::letters::calm_path;
 use crate::manifest::Input;
 use crate::results::FailedJob;
-use crate::source::{BaseUrl, Found};
+use crate::source::{Found, HttpUrl};
 use crate::units::show_moment;
 
 /// A job that failed, and the file in which its line is another one.
@@ -144,7 +144,7 @@ impl NotIt<'_> {
                 }
             }
         }
-        let base = args.base_url.as_ref().map(BaseUrl::to_string);
+        let base = args.base_url.as_ref().map(HttpUrl::to_string);
         match (&told.base_url, &base) {
             (Some(then), None) if then.contains("***") => because(
                 "the run had --base-url with credentials, which are not kept",

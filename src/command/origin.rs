@@ -10,7 +10,7 @@ use crate::error::Problem;
 use crate::letters::calm_path;
 use crate::manifest::{self, Manifest};
 use crate::results::FailedJob;
-use crate::source::{self, BaseUrl};
+use crate::source::{self, HttpUrl};
 
 /// An input by its name, and jobs that stood in it.
 pub(super) type OfInput = (Arc<str>, Vec<FailedJob>);
@@ -118,7 +118,7 @@ impl<'a> Run<'a> {
     /// The options without which the lines are other jobs, as far as they may be shown.
     pub(super) fn options(&self) -> String {
         let given = self.told.given.as_ref();
-        let base = self.args.base_url.as_ref().map(BaseUrl::to_string);
+        let base = self.args.base_url.as_ref().map(HttpUrl::to_string);
         let method = self.args.method.as_ref().map(ToString::to_string);
         let data = self.args.data.is_some() || given.is_some_and(|given| given.data.is_some());
         let rewrite =

@@ -54,6 +54,7 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
         once: None,
         per: args.rules.keys(&limits),
         times: Times::Ignored,
+        retry_unsafe: args.rules.retry.retry_unsafe,
     };
     let input = asked.open(None)?;
     let seed = args.rules.retry.seed.unwrap_or(0);

@@ -9,7 +9,7 @@ use crate::engine::{LookAhead, Rules};
 use crate::error::Problem;
 use crate::estimate::Estimator;
 use crate::limit::{Guard, Kind, Leaves, Setting, Spec};
-use crate::retry::Policy;
+use crate::retry::{Policy, RetryUnsafe};
 use crate::source::UnitsRule;
 
 /// How far apart jobs go after a pause: as many as waited for it would come at once, and trip the limit again.
@@ -49,7 +49,7 @@ impl RuleArgs {
                 max_elapsed: retry.max_elapsed.as_ref().and_then(Bound::limit),
                 backoff: retry.backoff,
                 jitter: retry.jitter,
-                retry_unsafe: retry.retry_unsafe,
+                retry_unsafe: retry.retry_unsafe.unwrap_or(RetryUnsafe::Idempotent),
                 seed,
             },
             provider: retry.provider,

@@ -70,6 +70,7 @@ pub(super) fn run(
         ),
         per: args.rules.keys(&limits),
         times: Times::Ignored,
+        retry_unsafe: args.rules.retry.retry_unsafe,
     };
     let mut input = asked.open(Some(&ears))?;
     if let Some(resumed) = &mut resumed {

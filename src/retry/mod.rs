@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use http::{HeaderName, Method, StatusCode};
 
-use crate::job::Job;
+use crate::job::{Job, Repeat};
 use crate::outcome::{Failure, Reached, Reply, Status};
 use crate::statuses::Statuses;
 
@@ -216,7 +216,7 @@ impl Policy {
 pub enum RetryUnsafe {
     /// None.
     Never,
-    /// Those of an idempotent method (RFC 9110 §9.2.2) or with an `Idempotency-Key`.
+    /// Those of an idempotent method (RFC 9110 §9.2.2), with an `Idempotency-Key` or of a batch.
     Idempotent,
     /// All.
     Always,
@@ -228,7 +228,9 @@ impl RetryUnsafe {
         match self {
             Self::Never => false,
             Self::Idempotent => {
-                IDEMPOTENT.contains(&job.method) || job.headers().has(&IDEMPOTENCY_KEY)
+                let is_idempotent =
+                    IDEMPOTENT.contains(&job.method) || job.repeat == Repeat::Always;
+                is_idempotent || job.headers().has(&IDEMPOTENCY_KEY)
             }
             Self::Always => true,
         }

@@ -458,7 +458,7 @@ mod tests {
 
     use super::*;
     use crate::headers::Headers;
-    use crate::job::{BadLine, Job, JobHash, Keys, Origin, Place, Target};
+    use crate::job::{BadLine, Job, JobHash, Keys, Origin, Place, Repeat, Target};
     use crate::kept::Kept;
     use crate::limit::KeyBy;
     use crate::outcome::{Failure, Head, Reached, Reply, Spent, Status, Waits};
@@ -502,6 +502,7 @@ mod tests {
             slots: Cost::ONE,
             at: None,
             hash: JobHash(0x9f3c),
+            repeat: Repeat::ByMethod,
             history: History::New,
         }
     }

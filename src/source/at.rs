@@ -2,20 +2,29 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::draft::Fault;
+use super::draft::{Fault, Spot};
 
-/// A value of `at` as it stands in its line, and the byte where it does, from 1.
-pub(super) type Written<'a> = (&'a str, u64);
+/// When a record says that it was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum At<'a> {
+    /// A JSON value as it stands there, and where that is.
+    Json(&'a str, Spot),
+    /// The same of a text without quotes.
+    Text(&'a str, Spot),
+}
 
-/// The moment that a line says: seconds, or since the Unix epoch. Only differences count.
-pub(super) fn read((text, column): Written<'_>) -> Result<Duration, Fault> {
-    let said = match serde_json::from_str::<String>(text) {
-        Ok(date) => date_time(&date),
-        Err(_) => seconds(text),
+/// The moment that a record says: seconds, or since the Unix epoch. Only differences count.
+pub(super) fn read(at: At<'_>) -> Result<Duration, Fault> {
+    let (said, at) = match at {
+        At::Json(json, at) => match serde_json::from_str::<String>(json) {
+            Ok(date) => (date_time(&date), at),
+            Err(_) => (seconds(json), at),
+        },
+        At::Text(text, at) => (seconds(text).or_else(|| date_time(text)), at),
     };
     said.ok_or_else(|| {
         Fault::new(
-            column,
+            at,
             "\"at\" is no moment",
             "write seconds from 0 (0.250), or a date of RFC 3339 (\"2026-11-30T09:00:00.250Z\")",
         )
@@ -57,7 +66,9 @@ mod tests {
     use super::*;
 
     fn millis(text: &str) -> Option<u128> {
-        read((text, 9)).ok().map(|at| at.as_millis())
+        read(At::Json(text, Spot::Byte(9)))
+            .ok()
+            .map(|at| at.as_millis())
     }
 
     #[test]
@@ -73,6 +84,17 @@ mod tests {
         ] {
             assert_eq!(millis(text), Some(at), "{text}");
         }
+    }
+
+    #[test]
+    fn a_text_needs_no_quotes() {
+        for (text, at) in [("0.25", 250), ("1970-01-01T00:00:01.5Z", 1_500)] {
+            assert_eq!(read(At::Text(text, Spot::Byte(1))).unwrap().as_millis(), at);
+        }
+        assert_eq!(
+            read(At::Text("noon", Spot::Cell(4))).unwrap_err().at,
+            Spot::Cell(4)
+        );
     }
 
     #[test]
@@ -92,8 +114,8 @@ mod tests {
             "\"1970-13-01T00:00:01Z\"",
             "\"1970-01-01T00:00:01+02:00\\u0000\"",
         ] {
-            let why = read((text, 9)).expect_err(text);
-            assert_eq!(why.column, 9, "{text}");
+            let why = read(At::Json(text, Spot::Byte(9))).expect_err(text);
+            assert_eq!(why.at, Spot::Byte(9), "{text}");
             assert!(why.mend.contains("0.250") && why.mend.contains("RFC 3339"));
         }
     }

@@ -18,9 +18,9 @@ use crate::limit::KeyBy;
 use crate::units::Tick;
 
 /// What a test compares: the line and the wire form of its URL, or what is wrong with it.
-type Seen = Vec<(u64, String)>;
+pub(super) type Seen = Vec<(u64, String)>;
 
-fn case(name: &str) -> Spec {
+pub(super) fn case(name: &str) -> Spec {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases");
     Spec {
         inputs: vec![Input::File(folder.join(name))],
@@ -28,7 +28,7 @@ fn case(name: &str) -> Spec {
     }
 }
 
-fn text(bytes: impl AsRef<[u8]>) -> Spec {
+pub(super) fn text(bytes: impl AsRef<[u8]>) -> Spec {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(bytes.as_ref()).unwrap();
     Spec {
@@ -37,15 +37,15 @@ fn text(bytes: impl AsRef<[u8]>) -> Spec {
     }
 }
 
-fn lines(spec: &Spec) -> Vec<Result<Job, BadLine>> {
+pub(super) fn lines(spec: &Spec) -> Vec<Result<Job, BadLine>> {
     open(spec).unwrap().map(Result::unwrap).collect()
 }
 
-fn jobs(spec: &Spec) -> Vec<Job> {
+pub(super) fn jobs(spec: &Spec) -> Vec<Job> {
     lines(spec).into_iter().map(Result::unwrap).collect()
 }
 
-fn seen(spec: &Spec) -> Seen {
+pub(super) fn seen(spec: &Spec) -> Seen {
     let line = |line: Result<Job, BadLine>| match line {
         Ok(job) => {
             let path = &job.target.url[url::Position::BeforePath..];
@@ -56,11 +56,11 @@ fn seen(spec: &Spec) -> Seen {
     lines(spec).into_iter().map(line).collect()
 }
 
-fn want<const N: usize>(lines: [(u64, &str); N]) -> Seen {
+pub(super) fn want<const N: usize>(lines: [(u64, &str); N]) -> Seen {
     lines.map(|(line, what)| (line, what.to_owned())).into()
 }
 
-fn bad(line: impl AsRef<[u8]>) -> BadLine {
+pub(super) fn bad(line: impl AsRef<[u8]>) -> BadLine {
     let mut lines = lines(&text(line));
     assert_eq!(lines.len(), 1);
     lines.remove(0).unwrap_err()
@@ -94,6 +94,7 @@ fn a_last_line_without_a_newline_is_a_line() {
     for name in ["05-noeol.jsonl", "05-noeol.urls"] {
         assert_eq!(seen(&case(name)), want([(1, "/a"), (2, "/b")]), "{name}");
     }
+    assert_eq!(seen(&case("05-noeol.csv")), want([(2, "/a"), (3, "/b")]));
 }
 
 #[test]
@@ -611,7 +612,7 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 /// An input of which only the given end is written so far.
-fn pipe() -> (Spec, std::io::PipeReader, std::io::PipeWriter) {
+pub(super) fn pipe() -> (Spec, std::io::PipeReader, std::io::PipeWriter) {
     let (reader, writer) = std::io::pipe().unwrap();
     let path = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));
     let spec = Spec {

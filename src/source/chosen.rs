@@ -4,7 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::draft::Draft;
+use super::draft::{Draft, Fields};
+use super::formats::{Asked, Needs};
 use super::framing::Framing;
 use super::keeper::Keeper;
 use super::lines::Lines;
@@ -59,7 +60,8 @@ impl Chosen {
             Ok((format, opening.framing(format)?))
         });
         let (format, framing) = opened.map_err(|why| unreadable(&name, &why))?;
-        let Framing::Lines(lines) = framing else {
+        let (Framing::Lines(lines), Needs::Nothing | Needs::Base) = (framing, format.needs())
+        else {
             let what = format!("holds jobs as {format}, not one in each line");
             let mend =
                 "run those that failed with `shaper run JOBS -o RESULTS --resume --retry-failed`";
@@ -102,7 +104,16 @@ impl Chosen {
         };
         let folder = self.input.folder();
         let keeper = &mut self.keeper;
-        let (mut id, draft) = read(raw, self.format, &folder, keeper, &mut |_, _| {});
+        keeper.clear();
+        let asked = Asked {
+            record: raw,
+            folder: &folder,
+            keeper,
+            request_url: None,
+            columns: None,
+            unknown: &mut |_, _| {},
+        };
+        let (mut id, draft) = read(self.format, asked);
         let body_file = draft.as_ref().ok().and_then(body_file);
         let place = || place.clone();
         let headers = &mut keeper.headers;
@@ -121,8 +132,10 @@ impl Chosen {
 }
 
 fn body_file(draft: &Draft<'_>) -> Option<PathBuf> {
-    let mut fields = draft.fields.iter();
-    let (_, value) = fields.find(|(name, _)| name == "body_file")?;
+    let Fields::Json(fields) = &draft.fields else {
+        return None;
+    };
+    let (_, value) = fields.iter().find(|(name, _)| name == "body_file")?;
     serde_json::from_str(value).ok()
 }
 

@@ -7,6 +7,7 @@ use std::thread;
 
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
+use super::formats::Needs;
 use super::opening::Opening;
 use super::{Format, Input, Spec};
 
@@ -123,11 +124,14 @@ fn count_file(path: &Path, input: &Input, format: Option<Format>, most: u64) -> 
     }
     let format = format.map_or_else(|| opening.format(input), Ok).ok()?;
     let mut records = opening.framing(format).ok()?;
+    let mut columns = u64::from(matches!(format.needs(), Needs::Columns(_)));
     let mut count = 0;
     while count < most
         && let Some(record) = records.next().ok()?
     {
-        count += u64::from(!format.passes_over(&record));
+        if !format.passes_over(&record) {
+            count += 1 - std::mem::take(&mut columns);
+        }
     }
     Some(count)
 }

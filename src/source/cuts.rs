@@ -7,7 +7,7 @@ use memchr::{memchr_iter, memrchr};
 
 use super::hash::LongLine;
 use super::lines::{BYTE_ORDER_MARK, KEPT, LONGEST};
-use super::record::{End, Extent, Record};
+use super::record::{Cells, End, Extent, Record};
 
 /// So many bytes are asked for at a time, at least.
 const PIECE: usize = 64 << 10;
@@ -20,6 +20,11 @@ pub(super) trait Cutter: Send {
 
     /// So many bytes at the front are gone; they may be the beginning of a record.
     fn let_go(&mut self, bytes: usize);
+
+    /// Those of the record found last.
+    fn cells(&self) -> Cells<'_> {
+        Cells::default()
+    }
 }
 
 /// What comes behind the bytes that are there.
@@ -122,6 +127,7 @@ impl Cuts {
             line: found.line,
             before: found.before,
             end: found.end,
+            cells: self.cutter.cells(),
         }))
     }
 
@@ -250,6 +256,20 @@ enum Look {
     Found(Found),
     Further,
     Over,
+}
+
+/// The records of a text that comes in pieces of so many bytes.
+#[cfg(test)]
+pub(super) fn cut_in_pieces(text: &[u8], piece: usize, cutter: impl Cutter + 'static) -> Cuts {
+    struct Pieces(io::Cursor<Vec<u8>>, usize);
+    impl Read for Pieces {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let most = self.1.min(into.len());
+            self.0.read(&mut into[..most])
+        }
+    }
+    let input = Pieces(io::Cursor::new(text.to_vec()), piece);
+    Cuts::new(Box::new(input), Box::new(cutter))
 }
 
 #[cfg(test)]

@@ -4,25 +4,43 @@ use std::borrow::Cow;
 
 use http::Method;
 
-use super::at;
+use super::at::At;
 use super::record::Record;
-use crate::job::{BadLine, Place};
+use crate::job::{BadLine, Place, Repeat};
 use crate::json::Member;
 use crate::kept::Body;
+
+/// A place in a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spot {
+    /// A byte of it, from 1.
+    Byte(u64),
+    /// A cell of a row, from 0.
+    Cell(usize),
+}
+
+impl From<u64> for Spot {
+    fn from(byte: u64) -> Self {
+        Self::Byte(byte)
+    }
+}
 
 /// What is wrong with a record.
 #[derive(Debug)]
 pub(super) struct Fault {
-    /// Byte of the record, from 1.
-    pub(super) column: u64,
+    pub(super) at: Spot,
     pub(super) what: String,
     pub(super) mend: String,
 }
 
 impl Fault {
-    pub(super) fn new(column: u64, what: impl Into<String>, mend: impl Into<String>) -> Self {
+    pub(super) fn new(
+        at: impl Into<Spot>,
+        what: impl Into<String>,
+        mend: impl Into<String>,
+    ) -> Self {
         Self {
-            column,
+            at: at.into(),
             what: what.into(),
             mend: mend.into(),
         }
@@ -30,7 +48,7 @@ impl Fault {
 
     /// The record that it is a fault of.
     pub(super) fn of(self, record: &Record<'_>, place: Place, id: Option<Box<str>>) -> BadLine {
-        let (below, column) = record.spot(self.column);
+        let (below, column) = record.place_of(self.at);
         BadLine {
             place,
             below,
@@ -61,37 +79,74 @@ pub(super) struct SaidUnits {
     pub(super) output: Option<u64>,
 }
 
-/// What a line says beside its headers; what it leaves open is `None`.
+/// Which servers a record may name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Any.
+    Any,
+    /// That of `--base-url`: whoever has written the record shall not choose who sees a credential.
+    Base,
+}
+
+/// All fields of a record as they stand there.
+#[derive(Debug)]
+pub(super) enum Fields<'a> {
+    /// None, as in a list of URLs.
+    None,
+    /// Of an object.
+    Json(Vec<Member<'a>>),
+    /// Of a row: columns and cells.
+    Cells(Vec<(&'a str, &'a str)>),
+}
+
+/// What a record says beside its headers; what it leaves open is `None`.
 #[derive(Debug)]
 pub(super) struct Draft<'a> {
     pub(super) method: Option<Method>,
     pub(super) url: Cow<'a, str>,
-    /// Byte of the line where the URL stands, from 1.
-    pub(super) url_column: u64,
+    /// Where the URL stands.
+    pub(super) url_at: Spot,
+    pub(super) reach: Reach,
     pub(super) body: Option<Body<'a>>,
     pub(super) content: Content,
+    /// A header that the job has if neither it nor the command line says another.
+    pub(super) also: Option<(&'static str, &'static str)>,
     pub(super) units: SaidUnits,
     /// When it was recorded.
-    pub(super) at: Option<at::Written<'a>>,
-    /// As it stands in the line.
-    pub(super) meta: Option<&'a str>,
-    /// All fields of the line as they stand there; a list of URLs has none.
-    pub(super) fields: Vec<Member<'a>>,
+    pub(super) at: Option<At<'a>>,
+    /// A JSON text.
+    pub(super) meta: Option<Cow<'a, str>>,
+    pub(super) fields: Fields<'a>,
+    /// Which of its tries may be repeated, unless something else is asked for.
+    pub(super) repeat: Repeat,
 }
 
 impl<'a> Draft<'a> {
-    /// A line that says a URL and nothing else.
-    pub(super) fn of_url(url: &'a str, url_column: u64) -> Self {
+    /// A record that says a URL and nothing else.
+    pub(super) fn of_url(url: impl Into<Cow<'a, str>>, at: impl Into<Spot>) -> Self {
         Self {
             method: None,
-            url: Cow::Borrowed(url),
-            url_column,
+            url: url.into(),
+            url_at: at.into(),
+            reach: Reach::Any,
             body: None,
             content: Content::Other,
+            also: None,
             units: SaidUnits::default(),
             at: None,
             meta: None,
-            fields: Vec::new(),
+            fields: Fields::None,
+            repeat: Repeat::ByMethod,
         }
     }
+}
+
+/// Lower case is taken for upper: RFC 9110 §9.1 tells them apart, but no registered method has any.
+pub(super) fn method(text: &str) -> Option<Method> {
+    let upper = if text.contains(|letter: char| letter.is_ascii_lowercase()) {
+        Cow::Owned(text.to_ascii_uppercase())
+    } else {
+        Cow::Borrowed(text)
+    };
+    Method::from_bytes(upper.as_bytes()).ok()
 }

@@ -337,28 +337,15 @@ impl Name {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{self, Read};
-
     use proptest::prelude::*;
 
-    use super::super::cuts::Cuts;
+    use super::super::cuts::cut_in_pieces;
     use super::super::record::Extent;
     use super::*;
 
-    /// Gives so many bytes at a time.
-    struct Pieces(io::Cursor<Vec<u8>>, usize);
-
-    impl Read for Pieces {
-        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            let most = self.1.min(into.len());
-            self.0.read(&mut into[..most])
-        }
-    }
-
     /// The elements with their places, and why there are no more.
     fn cut(text: &[u8], path: &'static [&'static str], piece: usize) -> Vec<String> {
-        let input = Box::new(Pieces(io::Cursor::new(text.to_vec()), piece));
-        let mut cuts = Cuts::new(input, Box::new(Elements::new(path)));
+        let mut cuts = cut_in_pieces(text, piece, Elements::new(path));
         let mut seen = Vec::new();
         while let Some(record) = cuts.next().unwrap() {
             let text = String::from_utf8_lossy(record.bytes);
@@ -482,8 +469,7 @@ mod tests {
             };
             let beside = format!("{{\"b\":{text},\"a\":{text}}}");
             for (text, path) in [(&text, &[][..]), (&beside, &["a"][..])] {
-                let input = Box::new(Pieces(io::Cursor::new(text.clone().into_bytes()), piece));
-                let mut cuts = Cuts::new(input, Box::new(Elements::new(path)));
+                let mut cuts = cut_in_pieces(text.as_bytes(), piece, Elements::new(path));
                 let mut found = Vec::new();
                 while let Some(record) = cuts.next().unwrap() {
                     prop_assert_eq!(record.extent, Extent::Whole);

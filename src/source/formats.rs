@@ -4,20 +4,32 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use super::csv::Columns;
 use super::draft::{Draft, Fault};
 use super::framing::Frame;
 use super::keeper::Keeper;
 use super::opening::First;
 use super::record::{Extent, Record};
-use super::{Input, json, jsonl, urls};
+use super::target::HttpUrl;
+use super::{Input, anthropic, cookbook, csv, json, jsonl, openai, urls};
 
 /// How the records of an input are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
+    /// Requests of an Anthropic batch: elements of `requests`, or one on each line.
+    AnthropicBatch,
+    /// A request of an `OpenAI` batch on each line.
+    OpenaiBatch,
+    /// Request lines of the `OpenAI` cookbook: a body on each, with `metadata` that is not sent.
+    Cookbook,
     /// JSON objects, in an array or not, on any number of lines.
     Json,
     /// A JSON object on each line.
     Jsonl,
+    /// A table with commas, whose first row names the fields.
+    Csv,
+    /// The same with tabs.
+    Tsv,
     /// A URL on each line; `#` as the first character that is not blank makes a comment.
     Urls,
 }
@@ -34,11 +46,49 @@ pub(super) struct Row {
     frame: fn(&First<'_>) -> Option<Frame>,
     /// Whether a line that is not blank is none of its records.
     is_comment: fn(&[u8]) -> bool,
+    /// What its records cannot be read without.
+    needs: Needs,
+    /// The fields that its records may have.
+    fields: &'static [&'static str],
     read: for<'a> fn(&mut Asked<'_, 'a>) -> Read<'a>,
 }
 
-/// In the order of [`Format`]. The first row that is sure of an input, or that may be and has its name, is its format; else it is the last.
-const TABLE: [Row; 3] = [
+/// In the order of [`Format`]. The first row that is sure of an input is its format, else the first
+/// that may be and has its name, else the last.
+const TABLE: [Row; 8] = [
+    Row {
+        format: Format::AnthropicBatch,
+        name: "anthropic-batch",
+        extensions: &[],
+        shows: anthropic::shows,
+        frame: anthropic::frame,
+        is_comment: |_| false,
+        needs: Needs::Base,
+        fields: &anthropic::FIELDS,
+        read: anthropic::read,
+    },
+    Row {
+        format: Format::OpenaiBatch,
+        name: "openai-batch",
+        extensions: &[],
+        shows: openai::shows,
+        frame: |first| first.frame_of_objects(),
+        is_comment: |_| false,
+        needs: Needs::Base,
+        fields: &openai::FIELDS,
+        read: openai::read,
+    },
+    Row {
+        format: Format::Cookbook,
+        name: "cookbook",
+        extensions: &[],
+        shows: cookbook::shows,
+        frame: |first| first.frame_of_objects(),
+        is_comment: |_| false,
+        needs: Needs::RequestUrl,
+        fields: &[],
+        read: cookbook::read,
+    },
     Row {
         format: Format::Json,
         name: "json",
@@ -46,6 +96,8 @@ const TABLE: [Row; 3] = [
         shows: json::shows,
         frame: |_| Some(Frame::Elements(&[])),
         is_comment: |_| false,
+        needs: Needs::Nothing,
+        fields: &jsonl::FIELDS,
         read: jsonl::read,
     },
     Row {
@@ -55,18 +107,56 @@ const TABLE: [Row; 3] = [
         shows: jsonl::shows,
         frame: |_| Some(Frame::Lines),
         is_comment: |_| false,
+        needs: Needs::Nothing,
+        fields: &jsonl::FIELDS,
         read: jsonl::read,
+    },
+    Row {
+        format: Format::Csv,
+        name: "csv",
+        extensions: &["csv"],
+        shows: |first| csv::shows(first, b','),
+        frame: |_| Some(Frame::Rows(b',')),
+        is_comment: |_| false,
+        needs: Needs::Columns(b','),
+        fields: &csv::FIELDS,
+        read: csv::read,
+    },
+    Row {
+        format: Format::Tsv,
+        name: "tsv",
+        extensions: &["tsv", "tab"],
+        shows: |first| csv::shows(first, b'\t'),
+        frame: |_| Some(Frame::Rows(b'\t')),
+        is_comment: |_| false,
+        needs: Needs::Columns(b'\t'),
+        fields: &csv::FIELDS,
+        read: csv::read,
     },
     Row {
         format: Format::Urls,
         name: "urls",
         extensions: &["urls", "txt"],
-        shows: urls::shows,
+        shows: |_| Shows::ByName,
         frame: |_| Some(Frame::Lines),
         is_comment: urls::is_comment,
+        needs: Needs::Nothing,
+        fields: &[],
         read: urls::read,
     },
 ];
+
+/// What records are not read without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    Nothing,
+    /// `--base-url`.
+    Base,
+    /// `--request-url`.
+    RequestUrl,
+    /// Columns, which the first row names; between them stands this.
+    Columns(u8),
+}
 
 /// Whether an input is of a format, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +177,9 @@ pub(super) struct Asked<'r, 'a> {
     /// Where a `body_file` is looked for.
     pub(super) folder: &'r Path,
     pub(super) keeper: &'r mut Keeper,
+    pub(super) request_url: Option<&'r HttpUrl>,
+    /// Of a table.
+    pub(super) columns: Option<&'a Columns>,
     /// Told every field that no job has, and its column.
     pub(super) unknown: &'r mut dyn FnMut(&str, u64),
 }
@@ -120,12 +213,15 @@ impl Format {
         for row in &TABLE {
             match (row.shows)(first) {
                 Shows::Surely => return Some(row.format),
-                Shows::ByName if row.extensions.contains(&&*extension) => return Some(row.format),
                 Shows::Open if !first.is_all() => return None,
                 Shows::ByName | Shows::No | Shows::Open => {}
             }
         }
-        Some(TABLE[TABLE.len() - 1].format)
+        let is_it = |row: &&Row| {
+            row.extensions.contains(&&*extension) && (row.shows)(first) == Shows::ByName
+        };
+        let last = &TABLE[TABLE.len() - 1];
+        Some(TABLE.iter().find(is_it).unwrap_or(last).format)
     }
 
     /// How the records of an input that begins so are told apart; `None` if more of it has to tell that.
@@ -141,6 +237,16 @@ impl Format {
             Extent::Whole | Extent::Longer { .. } => (self.row().is_comment)(record.bytes),
             Extent::Broken(_) => false,
         }
+    }
+
+    /// What its records are not read without.
+    pub(super) fn needs(self) -> Needs {
+        self.row().needs
+    }
+
+    /// The fields that its records may have.
+    pub(super) fn fields(self) -> &'static [&'static str] {
+        self.row().fields
     }
 
     pub(super) fn read<'a>(self, asked: &mut Asked<'_, 'a>) -> Read<'a> {
@@ -179,6 +285,6 @@ mod tests {
             assert_eq!(row.format.to_string(), row.name);
         }
         let why = "xml".parse::<Format>().unwrap_err();
-        assert!(why.starts_with("write one of json, jsonl"), "{why}");
+        assert!(why.contains("jsonl, csv"), "{why}");
     }
 }

@@ -2,10 +2,11 @@
 
 use std::io::{self, Read};
 
-use super::cuts::Cuts;
+use super::cuts::{Cuts, Cutter};
 use super::elements::Elements;
 use super::lines::Lines;
 use super::record::Record;
+use super::rows::Rows;
 
 /// How the records of a text are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub(super) enum Frame {
     Lines,
     /// Each is an element of the array that these names lead to; see [`Elements::new`].
     Elements(&'static [&'static str]),
+    /// Each is a row of a table, whose cells stand between these.
+    Rows(u8),
 }
 
 impl Frame {
@@ -21,9 +24,8 @@ impl Frame {
     pub(super) fn of(self, input: Box<dyn Read + Send>) -> Framing {
         match self {
             Self::Lines => Framing::Lines(Lines::new(input)),
-            Self::Elements(path) => {
-                Framing::Cuts(Cuts::new(input, Box::new(Elements::new(path))).into())
-            }
+            Self::Elements(path) => Framing::cuts(input, Elements::new(path)),
+            Self::Rows(delimiter) => Framing::cuts(input, Rows::new(delimiter)),
         }
     }
 }
@@ -35,6 +37,10 @@ pub(super) enum Framing {
 }
 
 impl Framing {
+    fn cuts(input: Box<dyn Read + Send>, cutter: impl Cutter + 'static) -> Self {
+        Self::Cuts(Cuts::new(input, Box::new(cutter)).into())
+    }
+
     /// Whether the next record is here already, so that nobody has to wait for it.
     pub(super) fn is_next_here(&mut self) -> bool {
         match self {

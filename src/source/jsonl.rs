@@ -12,12 +12,13 @@ use memchr::memchr;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use super::draft::{Content, Draft, Fault, SaidUnits};
+use super::at::At;
+use super::draft::{self, Content, Draft, Fault, Fields, SaidUnits, Spot};
 use super::formats::{Asked, Read, Shows};
 use super::keeper::Keeper;
 use super::opening::First;
 use super::record::End;
-use crate::json;
+use crate::json::{self, Member};
 use crate::kept::Body;
 use crate::letters::calm_path;
 
@@ -54,12 +55,12 @@ pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
         Ok(line) => line,
         Err(fault) => return (None, Err(fault)),
     };
-    let members = match json::members(line) {
+    let members = match members(line, asked.record.end) {
         Ok(members) => members,
-        Err(why) => return (None, Err(not_json(line, &why, asked.record.end))),
+        Err(fault) => return (None, Err(fault)),
     };
     let context = Context { line };
-    let mut fields = Fields::default();
+    let mut fields = Known::default();
     let mut twice = None;
     for (name, value) in &members {
         let Some(field) = fields.named(name) else {
@@ -75,22 +76,47 @@ pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
         Err(fault) => return (None, Err(fault)),
     };
     let draft = match twice {
-        Some((name, value)) => Err(context.fault(
-            value,
-            format!("{name:?} is given twice"),
-            "keep one of them",
-        )),
+        Some((name, value)) => Err(context.twice(name, value)),
         None => context.draft(&fields, asked.folder, asked.keeper),
     };
     let draft = draft.map(|draft| Draft {
-        fields: members,
+        fields: Fields::Json(members),
         ..draft
     });
     (id, draft)
 }
 
+/// The fields of a record that is an object.
+pub(super) fn members(text: &str, end: End) -> Result<Vec<Member<'_>>, Fault> {
+    json::members(text).map_err(|why| not_json(text, &why, end))
+}
+
+/// All fields of a record, and those that were asked for by their names.
+type Named<'a, const N: usize> = (Context<'a>, Vec<Member<'a>>, [Option<&'a str>; N]);
+
+/// The fields of a record, and those of these names. Others are told; it is a fault if one is there twice.
+pub(super) fn named<'a, const N: usize>(
+    asked: &mut Asked<'_, 'a>,
+    names: [&str; N],
+) -> Result<Named<'a, N>, Fault> {
+    let line = asked.record.text()?;
+    let members = members(line, asked.record.end)?;
+    let context = Context { line };
+    let mut fields = [None; N];
+    for (name, value) in &members {
+        let Some(nth) = names.iter().position(|known| *known == name) else {
+            (asked.unknown)(name, context.column(value));
+            continue;
+        };
+        if fields[nth].replace(*value).is_some() {
+            return Err(context.twice(name, value));
+        }
+    }
+    Ok((context, members, fields))
+}
+
 /// Messages repeat nothing of the line: it may hold a credential.
-pub(super) fn not_json(text: &str, why: &serde_json::Error, end: End) -> Fault {
+fn not_json(text: &str, why: &serde_json::Error, end: End) -> Fault {
     let lines = text
         .split_inclusive('\n')
         .take(why.line().saturating_sub(1));
@@ -139,7 +165,7 @@ fn plainly(reason: &str) -> &str {
 }
 
 #[derive(Default)]
-struct Fields<'a> {
+struct Known<'a> {
     id: Option<&'a str>,
     method: Option<&'a str>,
     url: Option<&'a str>,
@@ -155,7 +181,7 @@ struct Fields<'a> {
     meta: Option<&'a str>,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> Known<'a> {
     fn named(&mut self, name: &str) -> Option<&mut Option<&'a str>> {
         Some(match name {
             "id" => &mut self.id,
@@ -177,34 +203,34 @@ impl<'a> Fields<'a> {
 }
 
 /// Null is the same as no field.
-fn given(field: Option<&str>) -> Option<&str> {
+pub(super) fn given(field: Option<&str>) -> Option<&str> {
     field.filter(|value| *value != "null")
+}
+
+pub(super) fn no_method(at: impl Into<Spot>) -> Fault {
+    Fault::new(
+        at,
+        "\"method\" is not an HTTP method",
+        "write GET, POST or another word",
+    )
 }
 
 /// A body, if there is one, and of what kind it is.
 type Said<'a> = (Option<Body<'a>>, Content);
 
-struct Context<'a> {
-    line: &'a str,
+/// A record that is an object, for what is said of its fields.
+pub(super) struct Context<'a> {
+    pub(super) line: &'a str,
 }
 
 impl<'a> Context<'a> {
     fn draft(
         &self,
-        fields: &Fields<'a>,
+        fields: &Known<'a>,
         folder: &Path,
         keeper: &mut Keeper,
     ) -> Result<Draft<'a>, Fault> {
-        let url = self.text("url", fields.url)?.unwrap_or_default();
-        let url_column = fields.url.map_or(1, |value| self.column(value));
-        if url.trim_ascii().is_empty() {
-            let what = match fields.url {
-                None => "\"url\" is missing",
-                Some("null") => "\"url\" is null",
-                Some(_) => "\"url\" is empty",
-            };
-            return Err(Fault::new(url_column, what, "give every line a \"url\""));
-        }
+        let url = self.required("url", fields.url)?;
         let method = self.method(fields.method)?;
         self.headers(fields.headers, keeper)?;
         let units = self.units(fields)?;
@@ -212,27 +238,79 @@ impl<'a> Context<'a> {
         let (body, content) = self.body(fields, folder)?;
         Ok(Draft {
             method,
-            url,
-            url_column,
             body,
             content,
             units,
-            at: given(fields.at).map(|value| (value, self.column(value))),
-            meta: given(fields.meta),
-            fields: Vec::new(),
+            at: given(fields.at).map(|value| At::Json(value, self.column(value).into())),
+            meta: given(fields.meta).map(Cow::Borrowed),
+            ..Draft::of_url(url, self.column_of(fields.url))
         })
     }
 
     /// Byte of the line at which a value of it starts, from 1.
-    fn column(&self, value: &str) -> u64 {
+    pub(super) fn column(&self, value: &str) -> u64 {
         (value.as_ptr().addr() - self.line.as_ptr().addr()) as u64 + 1
     }
 
-    fn fault(&self, value: &str, what: impl Into<String>, mend: impl Into<String>) -> Fault {
+    /// The same, or 1 where there is none.
+    pub(super) fn column_of(&self, field: Option<&str>) -> u64 {
+        field.map_or(1, |value| self.column(value))
+    }
+
+    fn twice(&self, name: &str, value: &str) -> Fault {
+        let what = format!("{name:?} is given twice");
+        self.fault(value, what, "keep one of them")
+    }
+
+    /// A text that has to be there, and not to be blank.
+    pub(super) fn required(
+        &self,
+        name: &str,
+        field: Option<&'a str>,
+    ) -> Result<Cow<'a, str>, Fault> {
+        let text = self.text(name, field)?.unwrap_or_default();
+        if !text.trim_ascii().is_empty() {
+            return Ok(text);
+        }
+        let what = match field {
+            None => format!("{name:?} is missing"),
+            Some("null") => format!("{name:?} is null"),
+            Some(_) => format!("{name:?} is empty"),
+        };
+        let mend = format!("give every line a {name:?}");
+        Err(Fault::new(self.column_of(field), what, mend))
+    }
+
+    /// An object that has to be there, as it stands there.
+    pub(super) fn object(&self, name: &str, field: Option<&'a str>) -> Result<&'a str, Fault> {
+        let object = field.filter(|value| value.starts_with('{'));
+        object.ok_or_else(|| {
+            let what = match field {
+                None => format!("{name:?} is missing"),
+                Some(_) => format!("{name:?} must be an object"),
+            };
+            Fault::new(
+                self.column_of(field),
+                what,
+                format!("write {name:?}: {{...}}"),
+            )
+        })
+    }
+
+    pub(super) fn fault(
+        &self,
+        value: &str,
+        what: impl Into<String>,
+        mend: impl Into<String>,
+    ) -> Fault {
         Fault::new(self.column(value), what, mend)
     }
 
-    fn text(&self, name: &str, field: Option<&'a str>) -> Result<Option<Cow<'a, str>>, Fault> {
+    pub(super) fn text(
+        &self,
+        name: &str,
+        field: Option<&'a str>,
+    ) -> Result<Option<Cow<'a, str>>, Fault> {
         let Some(value) = given(field) else {
             return Ok(None);
         };
@@ -253,24 +331,12 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Lower case is taken for upper: RFC 9110 §9.1 tells them apart, but no registered method has any.
-    fn method(&self, field: Option<&'a str>) -> Result<Option<Method>, Fault> {
+    pub(super) fn method(&self, field: Option<&'a str>) -> Result<Option<Method>, Fault> {
         let Some(text) = self.text("method", field)? else {
             return Ok(None);
         };
-        let upper = if text.contains(|letter: char| letter.is_ascii_lowercase()) {
-            Cow::Owned(text.to_ascii_uppercase())
-        } else {
-            text
-        };
-        Method::from_bytes(upper.as_bytes()).map(Some).map_err(|_| {
-            let column = field.map_or(1, |value| self.column(value));
-            Fault::new(
-                column,
-                "\"method\" is not an HTTP method",
-                "write GET, POST or another word",
-            )
-        })
+        let method = draft::method(&text).map(Some);
+        method.ok_or_else(|| no_method(self.column_of(field)))
     }
 
     /// A string is one header; an array of strings is one header for each.
@@ -316,7 +382,7 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    fn units(&self, fields: &Fields<'a>) -> Result<SaidUnits, Fault> {
+    fn units(&self, fields: &Known<'a>) -> Result<SaidUnits, Fault> {
         Ok(SaidUnits {
             whole: self.count("tokens", fields.tokens)?,
             input: self.count("input_tokens", fields.input_tokens)?,
@@ -338,7 +404,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    fn body(&self, fields: &Fields<'a>, folder: &Path) -> Result<Said<'a>, Fault> {
+    fn body(&self, fields: &Known<'a>, folder: &Path) -> Result<Said<'a>, Fault> {
         let ways = [fields.body, fields.body_base64, fields.body_file];
         let mut ways = ways.into_iter().filter_map(given);
         if let (Some(_), Some(second)) = (ways.next(), ways.next()) {
@@ -391,7 +457,7 @@ impl<'a> Context<'a> {
 }
 
 /// Pipes and devices are refused: reading one may never end.
-fn file(folder: &Path, text: &str) -> Result<Bytes, String> {
+pub(super) fn file(folder: &Path, text: &str) -> Result<Bytes, String> {
     let path = folder.join(text);
     let path = std::path::absolute(&path).unwrap_or(path);
     let wrong = |why: &dyn fmt::Display| format!("body_file {}: {why}", calm_path(&path));

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use twox_hash::XxHash3_128;
 use url::Url;
 
+use super::draft::Fields;
 use super::shown::shown;
 use crate::error::Problem;
 use crate::headers::Lines;
@@ -46,9 +47,6 @@ enum By {
     Field(Pointer),
 }
 
-/// A line's fields as they stand there; none in a list of URLs.
-pub(super) type LineFields<'a> = [Member<'a>];
-
 impl KeyTable {
     /// A usage problem if a name is no header, or a pointer no pointer.
     pub(super) fn new(per: &[KeyBy]) -> Result<Self, Problem> {
@@ -76,7 +74,7 @@ impl KeyTable {
     }
 
     /// The values of a job, in the order of the run; what it does not have is empty.
-    pub(super) fn of(&mut self, fields: &LineFields<'_>, url: &Url, headers: Lines<'_>) -> Keys {
+    pub(super) fn of(&mut self, fields: &Fields<'_>, url: &Url, headers: Lines<'_>) -> Keys {
         let columns = self.0.iter_mut();
         columns
             .map(|column| column.of(fields, url, headers))
@@ -121,7 +119,7 @@ impl By {
 }
 
 impl Column {
-    fn of(&mut self, fields: &LineFields<'_>, url: &Url, headers: Lines<'_>) -> Arc<str> {
+    fn of(&mut self, fields: &Fields<'_>, url: &Url, headers: Lines<'_>) -> Arc<str> {
         let host = || Cow::Borrowed(host_of(url));
         let value = match &self.by {
             By::Host => bytes(host()),
@@ -130,10 +128,7 @@ impl Column {
                 None if name == HOST => bytes(host()),
                 None => bytes(Cow::Borrowed("")),
             },
-            By::Field(pointer) => {
-                let value = field(fields, pointer.steps());
-                bytes(value.map_or(Cow::Borrowed(""), text))
-            }
+            By::Field(pointer) => bytes(field(fields, pointer.steps())),
         };
         let shown = match self.secrecy {
             Secrecy::Numbered if value.is_empty() => Cow::Borrowed(""),
@@ -179,8 +174,22 @@ fn header<'a>(headers: Lines<'a>, name: &HeaderName) -> Option<Cow<'a, [u8]>> {
     Some(all)
 }
 
-/// What stands there. Only the field is read, and that only if the steps lead into it.
-fn field<'a>(fields: &LineFields<'a>, steps: &[Box<str>]) -> Option<&'a str> {
+/// What stands there; nothing if the steps lead nowhere.
+fn field<'a>(fields: &Fields<'a>, steps: &[Box<str>]) -> Cow<'a, str> {
+    let value = match fields {
+        Fields::None => None,
+        Fields::Json(members) => member(members, steps).map(text),
+        Fields::Cells(cells) => {
+            let mut cells = cells.iter();
+            let cell = cells.find(|(name, _)| matches!(steps, [step] if **step == **name));
+            cell.map(|(_, value)| Cow::Borrowed(*value))
+        }
+    };
+    value.unwrap_or_default()
+}
+
+/// Only the field is read, and that only if the steps lead into it.
+fn member<'a>(fields: &[Member<'a>], steps: &[Box<str>]) -> Option<&'a str> {
     let (first, rest) = steps.split_first()?;
     let named = fields.iter().rev().find(|(name, _)| **name == **first);
     let (_, value) = named?;
@@ -249,7 +258,7 @@ mod tests {
 
     /// The keys of a line, to which the command line adds `headers`.
     fn keys_with(table: &mut KeyTable, line: &str, url: &str, headers: &[(&str, &str)]) -> Keys {
-        let fields = json::members(line).unwrap();
+        let fields = Fields::Json(json::members(line).unwrap());
         let mut all = Headers::default();
         for (name, value) in headers {
             all.add(&name.parse().unwrap(), &value.parse().unwrap());

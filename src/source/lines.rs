@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use memchr::memchr;
 
 use super::hash::LongLine;
-use super::record::{End, Extent, Record};
+use super::record::{Cells, End, Extent, Record};
 use crate::job::JobHash;
 
 /// Bytes of a line before its LF. Of a longer one only the length and the hash are learned: so much of jobs is held
@@ -93,6 +93,7 @@ impl Lines {
                 line: self.number,
                 before: 0,
                 end,
+                cells: Cells::default(),
             }));
         }
         let (bytes, end) = match self.line.strip_suffix(b"\n") {
@@ -133,6 +134,7 @@ fn whole(bytes: &[u8], number: u64, end: End) -> Record<'_> {
         line: number,
         before: 0,
         end,
+        cells: Cells::default(),
     }
 }
 

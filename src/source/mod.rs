@@ -1,15 +1,20 @@
 //! The input: files and standard input as one stream of jobs and bad lines. Floor 4: doors.
 
+mod anthropic;
 mod at;
 mod batches;
 #[cfg(test)]
 mod cases;
 mod chosen;
+mod cookbook;
 mod count;
+mod csv;
 mod cuts;
 mod draft;
 mod elements;
 mod formats;
+#[cfg(test)]
+mod formats_cases;
 mod framing;
 mod hash;
 mod ids;
@@ -19,6 +24,7 @@ mod keeper;
 mod keys;
 mod lines;
 mod once;
+mod openai;
 mod opening;
 mod packed;
 mod pick;
@@ -26,6 +32,7 @@ mod reader;
 mod record;
 mod resume;
 mod rewrite;
+mod rows;
 mod rules;
 mod shown;
 mod spec;
@@ -36,7 +43,7 @@ mod urls;
 
 use std::fs::File;
 use std::io::{self, Seek};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::error::{Exit, Problem};
@@ -46,9 +53,10 @@ use crate::letters::calm;
 pub use batches::Batches;
 pub use chosen::{Chosen, Found, Written};
 pub use count::Total;
-use draft::Fault;
+use csv::Columns;
+use draft::{Fault, Spot};
 pub use formats::Format;
-use formats::{Asked, Read};
+use formats::{Asked, Needs, Read};
 use framing::Framing;
 use ids::Ids;
 use keeper::Keeper;
@@ -66,7 +74,7 @@ pub use resume::{Failed, Foreign, Resume, unclaimed, unmatched};
 pub use rewrite::Rewrite;
 pub use spec::{Input, Spec, Times, UnitsRule, empty, inputs};
 pub use strict::check_strict;
-pub use target::BaseUrl;
+pub use target::HttpUrl;
 
 /// Opens the input. Nothing of it is read yet.
 ///
@@ -170,6 +178,8 @@ struct Current {
     input: Input,
     folder: PathBuf,
     format: Format,
+    /// Of a table, when its first row is read.
+    columns: Option<Columns>,
 }
 
 impl Iterator for Source {
@@ -185,7 +195,7 @@ impl Iterator for Source {
         let item = loop {
             if self.current.is_none() {
                 let (input, file) = self.waiting.next()?;
-                match Current::open(input, file, self.format) {
+                match Current::open(input, file, self.format, &self.rules) {
                     Ok(current) => self.current = Some(current),
                     Err(problem) => break Err(problem),
                 }
@@ -267,23 +277,41 @@ impl Source {
         if format.passes_over(&raw) {
             return Some(Ok(None));
         }
+        if matches!(format.needs(), Needs::Columns(_)) && current.columns.is_none() {
+            let name = calm(&self.names[self.opened - 1]);
+            let columns = columns(&raw, &name, &self.rules, &mut self.unknown);
+            return match columns {
+                Ok(columns) => {
+                    current.columns = Some(columns);
+                    Some(Ok(None))
+                }
+                Err(problem) => Some(Err(problem)),
+            };
+        }
         let input = self.opened - 1;
         let line = raw.line;
         let place = || Place {
             file: Arc::clone(&self.names[input]),
             line,
         };
+        let name = &self.names[input];
         let mut unknown = |field: &str, column: u64| {
             if !self.rules.keys.has_field(field) {
-                let place = || {
-                    let (below, column) = raw.spot(column);
-                    format!("{}:{}:{column}", calm(&self.names[input]), line + below)
-                };
-                self.unknown.meet(field, &jsonl::FIELDS, place);
+                let place = || shown_place(&calm(name), &raw, Spot::Byte(column));
+                self.unknown.meet(field, format.fields(), place);
             }
         };
         let keeper = &mut self.keeper;
-        let (mut id, draft) = read(raw, format, &current.folder, keeper, &mut unknown);
+        keeper.clear();
+        let asked = Asked {
+            record: raw,
+            folder: &current.folder,
+            keeper,
+            request_url: self.rules.request_url.as_ref(),
+            columns: current.columns.as_ref(),
+            unknown: &mut unknown,
+        };
+        let (mut id, draft) = read(format, asked);
         let headers = &mut keeper.headers;
         let job = match draft.and_then(|draft| self.rules.job(place, &mut id, draft, headers)) {
             Ok(job) => job,
@@ -342,7 +370,12 @@ impl Source {
 }
 
 impl Current {
-    fn open(input: Input, file: Option<File>, format: Option<Format>) -> Result<Self, Problem> {
+    fn open(
+        input: Input,
+        file: Option<File>,
+        format: Option<Format>,
+        rules: &Rules,
+    ) -> Result<Self, Problem> {
         let bytes: io::Result<Box<dyn io::Read + Send>> = match (&input, file) {
             (Input::Stdin, _) => Ok(Box::new(io::stdin())),
             (Input::Spooled(file), _) => {
@@ -358,32 +391,51 @@ impl Current {
             Ok((format, opening.framing(format)?))
         });
         let (format, records) = opened.map_err(|why| unreadable(&input, &why))?;
+        rules
+            .suit(format)
+            .map_err(|problem| problem.at(input.name()))?;
         Ok(Self {
             records,
             folder: input.folder(),
             input,
             format,
+            columns: None,
         })
     }
 }
 
-fn read<'a>(
-    record: Record<'a>,
-    format: Format,
-    folder: &Path,
-    keeper: &mut Keeper,
-    unknown: &mut dyn FnMut(&str, u64),
-) -> Read<'a> {
-    keeper.clear();
-    match record.extent {
-        Extent::Whole => format.read(&mut Asked {
-            record,
-            folder,
-            keeper,
-            unknown,
-        }),
+/// The columns of a table, by its first row.
+fn columns(
+    row: &Record<'_>,
+    name: &str,
+    rules: &Rules,
+    unknown: &mut Unknown,
+) -> Result<Columns, Problem> {
+    let told = |field: &str, at: Spot| {
+        if !rules.keys.has_field(field) {
+            unknown.meet(field, &csv::FIELDS, || shown_place(name, row, at));
+        }
+    };
+    let columns = match row.extent {
+        Extent::Whole => Columns::of(row, told),
+        Extent::Longer { length, .. } => Err(too_long(length)),
+        Extent::Broken(why) => Err(broken(why, row.bytes)),
+    };
+    columns.map_err(|fault| {
+        Problem::usage(fault.what, fault.mend).at(shown_place(name, row, fault.at))
+    })
+}
+
+fn shown_place(name: &str, record: &Record<'_>, at: Spot) -> String {
+    let (below, column) = record.place_of(at);
+    format!("{name}:{}:{column}", record.line + below)
+}
+
+fn read<'a>(format: Format, mut asked: Asked<'_, 'a>) -> Read<'a> {
+    match asked.record.extent {
+        Extent::Whole => format.read(&mut asked),
         Extent::Longer { length, .. } => (None, Err(too_long(length))),
-        Extent::Broken(why) => (None, Err(broken(why, record.bytes))),
+        Extent::Broken(why) => (None, Err(broken(why, asked.record.bytes))),
     }
 }
 

@@ -4,7 +4,8 @@ use std::io::{self, Cursor, Read};
 
 use memchr::memchr;
 
-use super::framing::Framing;
+use super::formats::Shows;
+use super::framing::{Frame, Framing};
 use super::lines::BYTE_ORDER_MARK;
 use super::packed::{Packed, Spoilt, Told};
 use super::{Format, Input};
@@ -166,4 +167,86 @@ impl<'a> First<'a> {
             None => self.is_all.then_some(self.text),
         }
     }
+
+    /// The name of the first field, nothing if the text is no object that has one; `None` if more of it may tell.
+    pub(super) fn first_name(&self) -> Option<&'a [u8]> {
+        let Some(rest) = self.text.strip_prefix(b"{") else {
+            return (self.is_all || !self.text.is_empty()).then_some(b"");
+        };
+        let name = match rest.trim_ascii_start() {
+            [b'"', name @ ..] => memchr(b'"', name).map(|end| &name[..end]),
+            [] => None,
+            [..] => Some(&b""[..]),
+        };
+        name.or(self.is_all.then_some(b""))
+    }
+
+    /// Whether the first object, the first of an array or that of the first line, is what is looked for by the names of
+    /// its fields.
+    pub(super) fn shows_object(&self, is_it: impl Fn(&[&[u8]]) -> bool) -> Shows {
+        let (text, is_all) = match self.text {
+            [b'[', rest @ ..] => (rest.trim_ascii_start(), self.is_all),
+            [b'{', ..] => match self.line() {
+                Some(b"{") => (self.text, self.is_all),
+                Some(line) => (line, true),
+                None => (self.text, false),
+            },
+            _ => return Shows::No,
+        };
+        let (names, is_whole) = names(text);
+        match is_it(&names) {
+            _ if !is_whole && !is_all => Shows::Open,
+            true => Shows::Surely,
+            false => Shows::No,
+        }
+    }
+
+    /// Objects are lines, or elements of an array where one opens the text.
+    pub(super) fn frame_of_objects(&self) -> Option<Frame> {
+        match self.byte() {
+            Some(b'[') => Some(Frame::Elements(&[])),
+            Some(_) => Some(Frame::Lines),
+            None => self.is_all.then_some(Frame::Lines),
+        }
+    }
+}
+
+/// Names of the fields of the object that opens a text, as far as they are there, and whether it ends there. It need
+/// be no JSON.
+fn names(text: &[u8]) -> (Vec<&[u8]>, bool) {
+    let mut names = Vec::new();
+    let (mut depth, mut is_name, mut at) = (0_usize, false, 0);
+    while let Some(byte) = text.get(at) {
+        at += 1;
+        match byte {
+            b'"' => {
+                let from = at;
+                while text.get(at).is_some_and(|byte| *byte != b'"') {
+                    at += if text[at] == b'\\' { 2 } else { 1 };
+                }
+                if at >= text.len() {
+                    break;
+                }
+                if is_name && depth == 1 {
+                    names.push(&text[from..at]);
+                }
+                is_name = false;
+                at += 1;
+            }
+            b'{' | b'[' => {
+                depth += 1;
+                is_name = depth == 1;
+            }
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return (names, true);
+                }
+            }
+            b',' => is_name = true,
+            _ if depth == 0 => return (names, true),
+            _ => {}
+        }
+    }
+    (names, false)
 }

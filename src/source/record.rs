@@ -1,8 +1,9 @@
 //! What of an input makes one result, as it stands there. Floor 4: doors.
 
+use csv_core::ReaderBuilder;
 use memchr::{memchr_iter, memrchr};
 
-use super::draft::Fault;
+use super::draft::{Fault, Spot};
 use super::hash;
 use crate::job::JobHash;
 
@@ -28,6 +29,34 @@ pub(super) struct Record<'a> {
     pub(super) before: u64,
     /// What ends it.
     pub(super) end: End,
+    /// What stands in its cells; none but for a row of a table.
+    pub(super) cells: Cells<'a>,
+}
+
+/// The cells of a row, without quotes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Cells<'a> {
+    /// One behind the other.
+    pub(super) text: &'a [u8],
+    /// Where each ends.
+    pub(super) ends: &'a [usize],
+    /// What stands between them in the row.
+    pub(super) delimiter: u8,
+}
+
+impl<'a> Cells<'a> {
+    /// Where one begins in the row of these bytes, with its quotes.
+    fn offset(self, row: &[u8], nth: usize) -> usize {
+        let mut reader = ReaderBuilder::new().delimiter(self.delimiter).build();
+        let mut text = vec![0; row.len() + 1];
+        (0..nth).fold(0, |at, _| at + reader.read_field(&row[at..], &mut text).1)
+    }
+
+    pub(super) fn iter(self) -> impl Iterator<Item = &'a [u8]> {
+        let begins = [0].into_iter().chain(self.ends.iter().copied());
+        let each = begins.zip(self.ends);
+        each.map(move |(begin, end)| &self.text[begin..*end])
+    }
 }
 
 impl Record<'_> {
@@ -39,8 +68,12 @@ impl Record<'_> {
         }
     }
 
-    /// Where a byte of it stands, counted from 1: lines below the first one, and the byte of that line, from 1.
-    pub(super) fn spot(&self, byte: u64) -> (u64, u64) {
+    /// Where that is: lines below the first one, and the byte of that line, from 1.
+    pub(super) fn place_of(&self, spot: Spot) -> (u64, u64) {
+        let byte = match spot {
+            Spot::Byte(byte) => byte,
+            Spot::Cell(nth) => self.cells.offset(self.bytes, nth) as u64 + 1,
+        };
         let before = usize::try_from(byte.saturating_sub(1)).unwrap_or(usize::MAX);
         let before = &self.bytes[..before.min(self.bytes.len())];
         match memrchr(b'\n', before) {
@@ -74,7 +107,7 @@ impl<'a> Record<'a> {
     pub(super) fn text(&self) -> Result<&'a str, Fault> {
         std::str::from_utf8(self.bytes).map_err(|why| {
             let at = why.valid_up_to() as u64 + 1;
-            let (_, byte) = self.spot(at);
+            let (_, byte) = self.place_of(Spot::Byte(at));
             let what = format!("invalid UTF-8 at byte {byte} of the line");
             Fault::new(at, what, "save the file as UTF-8")
         })

@@ -4,19 +4,20 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Method};
+use http::{HeaderName, HeaderValue, Method};
 
-use super::draft::{Content, Draft, Fault, SaidUnits};
+use super::draft::{Content, Draft, Fault, Reach, SaidUnits};
+use super::formats::{Format, Needs};
 use super::keys::KeyTable;
 use super::once::OnceKeys;
 use super::rewrite::Rewrite;
 use super::spec::{Spec, Times, UnitsRule};
-use super::target::{self, Base, NoTarget};
+use super::target::{self, Base, HttpUrl, NoTarget};
 use super::{at, hash};
 use crate::error::Problem;
 use crate::estimate::Estimate;
 use crate::headers::Headers;
-use crate::job::{History, Job, Origin, Place, Target, Units, UnitsFrom, origin_of};
+use crate::job::{History, Job, Origin, Place, Repeat, Target, Units, UnitsFrom, origin_of};
 use crate::kept::{Body, Kept};
 use crate::retry::IDEMPOTENCY_KEY;
 use crate::units::Cost;
@@ -31,6 +32,8 @@ pub(super) struct Rules {
     body: Option<Bytes>,
     pub(super) units: UnitsRule,
     times: Times,
+    batches: Repeat,
+    pub(super) request_url: Option<HttpUrl>,
     pub(super) keys: KeyTable,
     /// What the job before made of its URL: many inputs have one URL for all, and nearly all have few
     /// origins. Reading a URL takes longer than reading the rest of a small job.
@@ -49,9 +52,30 @@ impl Rules {
             body: spec.body.clone(),
             units: spec.units,
             times: spec.times,
+            batches: spec.batches,
+            request_url: spec.request_url.clone(),
             keys: KeyTable::new(&spec.per)?,
             last: None,
         })
+    }
+
+    /// A usage problem if the command line lacks what records of this format need.
+    pub(super) fn suit(&self, format: Format) -> Result<(), Problem> {
+        let (option, mend) = match format.needs() {
+            Needs::Base if self.base.is_none() => (
+                "--base-url",
+                "name the server that its jobs go to: --base-url https://HOST",
+            ),
+            Needs::RequestUrl if self.request_url.is_none() => (
+                "--request-url",
+                "name where its bodies go: --request-url https://HOST/v1/chat/completions",
+            ),
+            Needs::Nothing | Needs::Columns(_) | Needs::Base | Needs::RequestUrl => return Ok(()),
+        };
+        Err(Problem::usage(
+            format!("is read as {format}, which needs {option}"),
+            mend,
+        ))
     }
 
     /// The job that a line makes, with its own headers and others that are added to them. It takes the id,
@@ -65,7 +89,8 @@ impl Rules {
     ) -> Result<Job, Fault> {
         let (target, origin) = self
             .target(&draft.url)
-            .map_err(|(what, mend)| Fault::new(draft.url_column, what, mend))?;
+            .map_err(|(what, mend)| Fault::new(draft.url_at, what, mend))?;
+        self.within(&origin, &draft)?;
         let body = draft.body.or_else(|| self.body.clone().map(Body::from));
         let by_body = if body.is_some() {
             Method::POST
@@ -80,7 +105,7 @@ impl Rules {
         };
         let bytes = body.as_deref();
         let hash = hash::of_job(&method, &target.written, bytes, headers.lines());
-        self.add_to(headers, draft.content);
+        self.add_to(headers, draft.content, draft.also);
         if let Some(keys) = &mut self.once
             && !headers.lines().has(&IDEMPOTENCY_KEY)
         {
@@ -90,7 +115,7 @@ impl Rules {
             origin,
             units: self.units_of(draft.units, bytes),
             keys: self.keys.of(&draft.fields, &target.url, headers.lines()),
-            kept: Kept::of(headers, body, draft.meta),
+            kept: Kept::of(headers, body, draft.meta.as_deref()),
             place: place(),
             id: id.take(),
             method,
@@ -98,12 +123,39 @@ impl Rules {
             slots: Cost::ONE,
             at,
             hash,
+            repeat: match self.batches {
+                Repeat::ByMethod => Repeat::ByMethod,
+                Repeat::Always => draft.repeat,
+            },
             history: History::New,
         })
     }
 
-    fn add_to(&self, headers: &mut Headers, content: Content) {
+    /// A fault if the record names another server than it may.
+    fn within(&self, origin: &Origin, draft: &Draft<'_>) -> Result<(), Fault> {
+        match (draft.reach, &self.base) {
+            (Reach::Base, Some(base)) if base.origin() != *origin.0 => Err(Fault::new(
+                draft.url_at,
+                "other origin than --base-url",
+                "write only its path, or name this server with --base-url",
+            )),
+            (Reach::Base | Reach::Any, Some(_) | None) => Ok(()),
+        }
+    }
+
+    fn add_to(
+        &self,
+        headers: &mut Headers,
+        content: Content,
+        also: Option<(&'static str, &'static str)>,
+    ) {
         headers.add_missing(self.headers.lines());
+        if let Some((name, value)) = also {
+            let name = HeaderName::from_static(name);
+            if !headers.lines().has(&name) {
+                headers.add(&name, &HeaderValue::from_static(value));
+            }
+        }
         if content == Content::Json && !headers.lines().has(&CONTENT_TYPE) {
             headers.add(&CONTENT_TYPE, &HeaderValue::from_static("application/json"));
         }
@@ -175,8 +227,6 @@ impl Rules {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderName;
-
     use super::*;
 
     fn job(spec: &Spec, draft: Draft<'_>) -> Job {

@@ -11,10 +11,11 @@ use http::Method;
 use super::Format;
 use super::pick::Pick;
 use super::rewrite::Rewrite;
-use super::target::BaseUrl;
+use super::target::HttpUrl;
 use crate::error::Problem;
 use crate::estimate::Estimator;
 use crate::headers::Headers;
+use crate::job::Repeat;
 use crate::letters::calm_path;
 use crate::limit::KeyBy;
 
@@ -103,7 +104,9 @@ pub struct Spec {
     /// What relative URLs are joined to.
     ///
     /// A path with a leading slash replaces the base's path; one without goes below it.
-    pub base_url: Option<BaseUrl>,
+    pub base_url: Option<HttpUrl>,
+    /// Where lines that are bodies and nothing else are sent.
+    pub request_url: Option<HttpUrl>,
     /// Added to each job, but for names that it sets itself.
     pub headers: Headers,
     /// Each job is sent with an `idempotency-key`, unless it has one, that is its own in the run that is known by this.
@@ -128,6 +131,8 @@ pub struct Spec {
     /// line: a string as its text, anything else as written. What is missing or null is empty. What may
     /// be a credential is `key 1`, `key 2`, and so on. A field that is a key is no unknown field.
     pub per: Vec<KeyBy>,
+    /// Which tries of jobs of a batch may be repeated.
+    pub batches: Repeat,
 }
 
 /// The inputs that the arguments name: `-` is standard input, and so is no argument at all.

@@ -1,17 +1,18 @@
 //! The URL of a job, by the WHATWG rules and `--base-url`. Floor 4: doors.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
 use url::{ParseError, Url};
 
-use crate::job::{Target, without_credentials};
+use crate::job::{Target, origin_of, without_credentials};
 
-/// What relative URLs are joined to, `http` or `https`. It is shown without its credentials.
+/// A URL of the command line, `http` or `https`. It is shown without its credentials.
 #[derive(Clone, PartialEq, Eq)]
-pub struct BaseUrl(Url);
+pub struct HttpUrl(Url);
 
-impl FromStr for BaseUrl {
+impl FromStr for HttpUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -24,13 +25,20 @@ impl FromStr for BaseUrl {
     }
 }
 
-impl fmt::Display for BaseUrl {
+impl HttpUrl {
+    /// All of it, for the wire only.
+    pub(super) fn reveal(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+impl fmt::Display for HttpUrl {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&without_credentials(self.0.as_str()))
     }
 }
 
-impl fmt::Debug for BaseUrl {
+impl fmt::Debug for HttpUrl {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, out)
     }
@@ -44,13 +52,18 @@ pub(super) struct Base {
 }
 
 impl Base {
-    pub(super) fn new(BaseUrl(whole): BaseUrl) -> Self {
+    pub(super) fn new(HttpUrl(whole): HttpUrl) -> Self {
         let mut folder = whole.clone();
         if !folder.path().ends_with('/') {
             let path = format!("{}/", folder.path());
             folder.set_path(&path);
         }
         Self { whole, folder }
+    }
+
+    /// Scheme, host and port.
+    pub(super) fn origin(&self) -> Cow<'_, str> {
+        origin_of(&self.whole)
     }
 
     /// RFC 3986 §5.2, but a path without a leading slash goes below the base, as if that ended in a
@@ -200,13 +213,13 @@ mod tests {
     #[test]
     fn a_base_of_another_scheme_is_refused() {
         for text in ["ftp://me:canary@h/", "http://me:canary@["] {
-            let why = text.parse::<BaseUrl>().unwrap_err();
+            let why = text.parse::<HttpUrl>().unwrap_err();
             assert!(
                 why.contains("http://HOST") && !why.contains("canary"),
                 "{why}"
             );
         }
-        let base: BaseUrl = "http://me:canary@h/?key=canary".parse().unwrap();
+        let base: HttpUrl = "http://me:canary@h/?key=canary".parse().unwrap();
         assert_eq!(
             format!("{base} {base:?}"),
             "http://***@h/?key=*** http://***@h/?key=***"

@@ -1,17 +1,7 @@
 //! A list of URLs, one a line. Floor 4: doors.
 
 use super::draft::Draft;
-use super::formats::{Asked, Read, Shows};
-use super::opening::First;
-
-/// What can open a URL or a comment, and whatever is no other format.
-pub(super) fn shows(first: &First<'_>) -> Shows {
-    if first.opens_url() {
-        Shows::Surely
-    } else {
-        Shows::ByName
-    }
-}
+use super::formats::{Asked, Read};
 
 /// Whether the line is a comment: `#` is its first character that is not blank.
 pub(super) fn is_comment(line: &[u8]) -> bool {

@@ -61,7 +61,7 @@ fn limit_jobs_counts_jobs_and_not_lines() {
 
 #[test]
 fn the_last_line_needs_no_newline() {
-    for file in ["05-noeol.jsonl", "05-noeol.urls"] {
+    for file in ["05-noeol.jsonl", "05-noeol.urls", "05-noeol.csv"] {
         let server = Server::start([Step::ok()]);
         let done = Shaper::run().case(file, &server).with_results().output();
         done.exits(0);
@@ -554,4 +554,107 @@ fn utf_16_is_refused_with_the_command_that_mends_it() {
     done.exits(2)
         .says("it is UTF-16")
         .says("iconv -f UTF-16 -t UTF-8");
+}
+
+#[test]
+fn a_table_is_sent_row_by_row_with_the_line_on_which_each_begins() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .case("16-multiline.csv", &server)
+        .with_results()
+        .output();
+    done.exits(0);
+    let results = done.results();
+    assert_eq!(
+        (&results[0]["line"], &results[1]["line"]),
+        (&json!(2), &json!(4))
+    );
+    let requests = server.requests();
+    let first = requests
+        .iter()
+        .find(|seen| seen.target == "/1")
+        .expect("it was sent");
+    assert_eq!(first.body, b"line1\nline \"2\"\r3");
+    let second = requests
+        .iter()
+        .find(|seen| seen.target == "/2")
+        .expect("it was sent");
+    assert_eq!((&*second.method, second.body.len()), ("GET", 0));
+    let ragged = Shaper::run()
+        .case("18-ragged.csv", &server)
+        .with_results()
+        .output();
+    ragged.exits(1);
+    assert_eq!(
+        statuses(&ragged.results()),
+        ["invalid", "invalid", "ok", "ok"]
+    );
+    let tabs = Shaper::run()
+        .case("18-quotes.tsv", &server)
+        .with_results()
+        .output();
+    tabs.exits(0);
+    let last = server.requests().pop().expect("it was sent");
+    assert_eq!(last.body, br#"{"a": 1}"#);
+}
+
+#[test]
+fn a_table_without_urls_is_refused_before_anything_is_sent() {
+    let done = Shaper::run()
+        .jobs("jobs.csv", "id,URL\na,http://h.test/\n")
+        .with_results()
+        .output();
+    done.exits(2).says("jobs.csv:1:1: no column is \"url\"");
+}
+
+#[test]
+fn requests_of_an_openai_batch_go_to_the_base_url_and_nowhere_else() {
+    let server = Server::start([Step::ok()]);
+    let base = server.url("");
+    let batch = || Shaper::run().case("32-batch.jsonl", &server).with_results();
+    let done = batch().args(["--base-url", &base]).output();
+    done.exits(1);
+    assert_eq!(server.targets(), ["/v1/chat/completions"]);
+    let results = done.results();
+    assert_eq!(
+        statuses(&results),
+        ["ok", "invalid", "invalid", "invalid", "invalid"]
+    );
+    assert_eq!(results[0]["id"], "q-1");
+    batch().output().exits(2).says("needs --base-url");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn a_batch_is_sent_again_when_no_answer_came_unless_that_is_ruled_out() {
+    let request = "{\"custom_id\":\"a\",\"params\":{\"max_tokens\":1}}\n";
+    for (options, tries) in [(&[][..], 2), (&["--retry-unsafe", "idempotent"][..], 1)] {
+        let server = Server::start([Step::close(), Step::ok()]);
+        let base = server.url("");
+        let done = Shaper::run()
+            .jobs("batch.jsonl", request)
+            .args(["--base-url", &base, "--backoff", "1ms..1ms"])
+            .args(options.iter().copied())
+            .with_results()
+            .output();
+        assert_eq!(done.results()[0]["attempts"], tries, "{done}");
+        let requests = server.requests();
+        assert_eq!(
+            requests[0].header("anthropic-version"),
+            Some(&b"2023-06-01"[..])
+        );
+    }
+}
+
+#[test]
+fn bodies_of_the_cookbook_are_sent_without_their_metadata() {
+    let server = Server::start([Step::ok()]);
+    let line = "{\"model\":\"m\",\"input\":\"x\",\"metadata\":{\"row_id\":7}}\n";
+    let url = server.url("/v1/embeddings");
+    let run = || Shaper::run().jobs("lines.jsonl", line).with_results();
+    let done = run().args(["--request-url", &url]).output();
+    done.exits(0);
+    assert_eq!(done.results()[0]["meta"], json!({"row_id": 7}));
+    assert_eq!(server.requests()[0].body, br#"{"model":"m","input":"x"}"#);
+    run().output().exits(2).says("needs --request-url");
 }

@@ -7,7 +7,7 @@ use http::Method;
 
 use super::super::values::one_of;
 use super::{FailIfArgs, LimitArgs, ShowArgs};
-use crate::source::{BaseUrl, Format, Rewrite};
+use crate::source::{Format, HttpUrl, Rewrite};
 
 /// `shaper report`.
 #[derive(Debug, Args)]
@@ -64,7 +64,7 @@ pub(in crate::command) struct ReportArgs {
     pub(in crate::command) failed_jobs: bool,
     /// What relative URLs were relative to
     #[arg(long, value_name = "URL", requires = "failed_jobs", help_heading = AS_TO_THE_RUN)]
-    pub(in crate::command) base_url: Option<BaseUrl>,
+    pub(in crate::command) base_url: Option<HttpUrl>,
     /// The method of jobs that name none
     #[arg(short = 'X', long, value_name = "METHOD", requires = "failed_jobs", help_heading = AS_TO_THE_RUN)]
     pub(in crate::command) method: Option<Method>,
@@ -74,7 +74,7 @@ pub(in crate::command) struct ReportArgs {
     /// What became of URLs
     #[arg(long, value_name = "s#PATTERN#TO#", requires = "failed_jobs", help_heading = AS_TO_THE_RUN)]
     pub(in crate::command) rewrite: Vec<Rewrite>,
-    /// jsonl or urls: of several job files only those in this format
+    /// Of several job files only those in this format
     #[arg(long, value_name = "FORMAT", requires = "failed_jobs", help_heading = AS_TO_THE_RUN, value_parser = one_of::<Format>(Format::names()), hide_possible_values = true)]
     pub(in crate::command) format: Option<Format>,
 }

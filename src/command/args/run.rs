@@ -27,7 +27,7 @@ use crate::model::ModelSpec;
 use crate::quota::Provider;
 use crate::retry::{Backoff, FaultAt, Jitter, RetryOn, RetryUnsafe};
 use crate::sink::{self, Fsync, Keep};
-use crate::source::{BaseUrl, Filter, Format, Pick, Rewrite, Shard};
+use crate::source::{Filter, Format, HttpUrl, Pick, Rewrite, Shard};
 use crate::statuses::Statuses;
 use crate::units::{Cost, Rate, Secret, Share, parse_duration, parse_span};
 use crate::usage::UsageAt;
@@ -222,9 +222,10 @@ pub(in crate::command) struct RetryArgs {
     /// Seed of the jitter; default: a new one for each run
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
     pub(in crate::command) seed: Option<u64>,
-    /// Repeat a try that was sent and got no status line: never, idempotent, always
-    #[arg(long, value_name = "WHICH", default_value = "idempotent", value_parser = one_of::<RetryUnsafe>(["never", "idempotent", "always"]), hide_possible_values = true)]
-    pub(in crate::command) retry_unsafe: RetryUnsafe,
+    /// Repeat a try that was sent and got no status line: never, idempotent, always; default: idempotent, and always in
+    /// the formats of batches
+    #[arg(long, value_name = "WHICH", value_parser = one_of::<RetryUnsafe>(["never", "idempotent", "always"]), hide_possible_values = true)]
+    pub(in crate::command) retry_unsafe: Option<RetryUnsafe>,
     /// The longest a try may take, from its grant to the last byte; queueing never counts
     #[arg(long, value_name = "DUR|none", default_value = "30s", allow_hyphen_values = true, value_parser = span_or_none)]
     pub(in crate::command) timeout: Bound<Duration>,
@@ -443,16 +444,19 @@ pub(in crate::command) struct JobArgs {
     pub(in crate::command) data: Option<String>,
     /// What relative URLs are relative to
     #[arg(long, value_name = "URL")]
-    pub(in crate::command) base_url: Option<BaseUrl>,
+    pub(in crate::command) base_url: Option<HttpUrl>,
 }
 
 /// What is read.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(in crate::command) struct InputArgs {
-    /// jsonl or urls; default: by content
+    /// jsonl, json, csv, tsv, urls, openai-batch, anthropic-batch, cookbook; default: by content, else by the name
     #[arg(long, value_name = "FORMAT", value_parser = one_of::<Format>(Format::names()), hide_possible_values = true)]
     pub(in crate::command) format: Option<Format>,
+    /// Where lines that are bodies and nothing else (cookbook) are sent
+    #[arg(long, value_name = "URL")]
+    pub(in crate::command) request_url: Option<HttpUrl>,
     /// Read only the first N jobs
     #[arg(short = 'n', long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
     pub(in crate::command) limit_jobs: Option<Cost>,

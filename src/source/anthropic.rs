@@ -1,0 +1,61 @@
+//! Requests of an Anthropic batch: elements of its `requests`, or one a line. Floor 4: doors.
+
+use super::draft::{Content, Draft, Fields, Reach};
+use super::formats::{Asked, Read, Shows};
+use super::framing::Frame;
+use super::jsonl;
+use super::opening::First;
+use crate::job::Repeat;
+use crate::kept::Body;
+
+/// The fields of a request.
+pub(super) const FIELDS: [&str; 2] = ["custom_id", "params"];
+
+/// Where a request goes, below `--base-url`.
+const URL: &str = "/v1/messages";
+
+/// The version of the interface that these requests are written in, unless a header says another.
+const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
+
+/// An object of `requests`, or requests themselves.
+pub(super) fn shows(first: &First<'_>) -> Shows {
+    match first.first_name() {
+        Some(b"requests") => Shows::Surely,
+        Some(_) => first.shows_object(|names| {
+            [&b"custom_id"[..], b"params"]
+                .iter()
+                .all(|name| names.contains(name))
+        }),
+        None => Shows::Open,
+    }
+}
+
+/// Elements of `requests` where an object of those opens the text.
+pub(super) fn frame(first: &First<'_>) -> Option<Frame> {
+    match first.first_name()? {
+        b"requests" => Some(Frame::Elements(&["requests"])),
+        _ => first.frame_of_objects(),
+    }
+}
+
+/// Reads a request.
+pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
+    let (context, members, [id, params]) = match jsonl::named(asked, FIELDS) {
+        Ok(read) => read,
+        Err(fault) => return (None, Err(fault)),
+    };
+    let id = match context.required("custom_id", id) {
+        Ok(id) => Some(id.into()),
+        Err(fault) => return (None, Err(fault)),
+    };
+    let draft = context.object("params", params).map(|body| Draft {
+        reach: Reach::Base,
+        body: Some(Body::InLine(body.as_bytes())),
+        content: Content::Json,
+        also: Some(VERSION),
+        repeat: Repeat::Always,
+        fields: Fields::Json(members),
+        ..Draft::of_url(URL, 1)
+    });
+    (id, draft)
+}

@@ -1,0 +1,417 @@
+//! Inputs in the formats of other tools, and what must come of them. Floor 4: doors.
+
+use http::header::CONTENT_TYPE;
+use http::{HeaderName, Method};
+use proptest::prelude::*;
+
+use super::cases::{case, jobs, lines, pipe, seen, text, want};
+use super::opening::First;
+use super::*;
+use crate::job::Repeat;
+use crate::limit::KeyBy;
+
+fn told(text: &str, name: &str) -> Format {
+    let input = Input::File(name.into());
+    Format::of(&First::new(text.as_bytes(), true), &input).unwrap()
+}
+
+/// The same of a format that is given.
+fn as_format(format: Format, bytes: impl AsRef<[u8]>) -> Spec {
+    Spec {
+        format: Some(format),
+        base_url: Some("http://h".parse().unwrap()),
+        request_url: Some("http://h/v1/embeddings".parse().unwrap()),
+        batches: Repeat::Always,
+        ..text(bytes)
+    }
+}
+
+/// Why the input ends before it began.
+fn refused(spec: &Spec) -> Problem {
+    open(spec).unwrap().next().unwrap().unwrap_err()
+}
+
+/// The first lines of the messages of bad records.
+fn faults(spec: &Spec) -> Vec<String> {
+    let bad = lines(spec).into_iter().filter_map(Result::err);
+    bad.map(|bad| bad.to_string().lines().next().unwrap().to_owned())
+        .collect()
+}
+
+fn header<'a>(job: &'a Job, name: &'static str) -> Option<&'a [u8]> {
+    job.headers().get_all(&HeaderName::from_static(name)).next()
+}
+
+#[test]
+fn a_format_is_told_by_its_first_bytes_and_else_by_the_name() {
+    for (text, name, format) in [
+        ("id,url\n", "a", Format::Csv),
+        ("\u{feff}\"url\",\"id\"\r\n", "a", Format::Csv),
+        ("id\turl\n", "a.csv", Format::Tsv),
+        ("url\n", "a.csv", Format::Csv),
+        ("url\n", "a", Format::Urls),
+        ("http://h/?a=1,url,2\n", "a.csv", Format::Urls),
+        (
+            "{\"custom_id\":\"a\",\"method\":\"POST\"}",
+            "a.jsonl",
+            Format::OpenaiBatch,
+        ),
+        (
+            "{\"custom_id\":\"a\",\"params\":{}}",
+            "a",
+            Format::AnthropicBatch,
+        ),
+        (
+            "[{\"custom_id\":\"a\",\"params\":{}}]",
+            "a",
+            Format::AnthropicBatch,
+        ),
+        ("{ \"requests\": [{", "a.json", Format::AnthropicBatch),
+        ("{\n  \"requests\": [", "a.json", Format::AnthropicBatch),
+        ("{\"model\":\"m\",\"input\":\"x\"}", "a", Format::Cookbook),
+        (
+            "{\"url\":\"/\",\"body\":{\"custom_id\":1,\"model\":1}}",
+            "a",
+            Format::Jsonl,
+        ),
+        ("{\"a\":\"}\\\",\\\"custom_id\\\":\"}", "a", Format::Jsonl),
+        ("{\n\"url\":\"/\"}", "a", Format::Json),
+    ] {
+        assert_eq!(told(text, name), format, "{text} {name}");
+    }
+}
+
+#[test]
+fn no_more_of_a_pipe_is_read_than_tells_its_format() {
+    for first in [
+        "{\"custom_id\":\"a\",\"method\":\"POST\",\"url\":\"/\",\"body\":{}}\n",
+        "id,url\na,http://h/\n",
+        "{\"requests\":[{\"custom_id\":\"a\",\"params\":{}}",
+        "[{\"custom_id\":\"a\",\"params\":{}}",
+    ] {
+        let (mut spec, _reader, mut writer) = pipe();
+        spec.base_url = Some("http://h".parse().unwrap());
+        io::Write::write_all(&mut writer, first.as_bytes()).unwrap();
+        let line = open(&spec).unwrap().next().unwrap().unwrap();
+        assert!(line.is_ok(), "{first}");
+    }
+}
+
+#[test]
+fn a_cell_holds_line_ends_and_an_empty_one_is_none() {
+    let jobs = jobs(&case("16-multiline.csv"));
+    let said: Vec<_> = jobs
+        .iter()
+        .map(|job| (job.place.line, job.method.as_str(), job.body()))
+        .collect();
+    let body = "line1\nline \"2\"\r3".as_bytes();
+    assert_eq!(said, [(2, "POST", Some(body)), (4, "GET", None)]);
+    assert_eq!(jobs[0].id.as_deref(), Some("r1"));
+}
+
+#[test]
+fn a_ragged_row_is_invalid_and_those_around_it_run() {
+    assert_eq!(
+        seen(&case("18-ragged.csv")),
+        want([
+            (2, "expected 3 fields, found 2"),
+            (3, "expected 3 fields, found 4"),
+            (4, "/c"),
+            (5, "/d"),
+        ])
+    );
+    let quotes = jobs(&case("18-quotes.tsv")).remove(0);
+    assert_eq!(quotes.body(), Some(&b"{\"a\": 1}"[..]));
+}
+
+#[test]
+fn every_column_is_the_field_of_its_name() {
+    let table = "id,method,url,h:X-A,h:Authorization,body,tokens,output_tokens,at,key,meta\n\
+                 a,put,http://h/1,x,canary,\"{\"\"q\"\": 1}\",20,5,0.25,t7,\"{\"\"row\"\": 1}\"\n\
+                 b,,http://h/2,,,,,,1970-01-01T00:00:02Z,,no json\n";
+    let mut spec = text(table);
+    spec.units = UnitsRule::Reserve(crate::estimate::Estimator::Chars);
+    spec.times = Times::Read;
+    spec.per = vec![KeyBy::Field("key".into())];
+    let mut source = open(&spec).unwrap();
+    let all: Vec<Job> = source.by_ref().map(|line| line.unwrap().unwrap()).collect();
+    assert!(source.notices().is_empty(), "{:?}", source.notices());
+    let job = &all[0];
+    assert_eq!(job.method, Method::PUT);
+    assert_eq!(job.body(), Some(&b"{\"q\": 1}"[..]));
+    assert_eq!(header(job, "x-a"), Some(&b"x"[..]));
+    assert_eq!(header(job, "authorization"), Some(&b"canary"[..]));
+    assert!(!format!("{job:?}").contains("canary"));
+    assert_eq!(job.meta(), Some(&b"{\"row\": 1}"[..]));
+    let units = job.units.unwrap();
+    assert_eq!((units.input, units.output), (15, 5));
+    assert_eq!(job.at.unwrap().as_millis(), 250);
+    assert_eq!(&*job.keys[0], "t7");
+    let bare = &all[1];
+    assert_eq!((bare.method.as_str(), bare.body()), ("GET", None));
+    assert_eq!(bare.headers().iter().count(), 0);
+    assert_eq!(bare.meta(), Some(&b"\"no json\""[..]));
+    assert_eq!(bare.at.unwrap().as_secs(), 2);
+    assert_eq!(&*bare.keys[0], "");
+}
+
+#[test]
+fn a_cell_is_refused_where_it_stands() {
+    let table = "id,url,tokens,method,h:X-A\n\
+                 a,http://h/,\"x\",,\n\
+                 b,http://h/,,\"a\nb\",\n\
+                 c,,,,\n\
+                 \"d\n\",ftp://h/,,,\n\
+                 e,http://h/,,,\"a\nb\"\n\
+                 a,http://h/,,,\n";
+    assert_eq!(
+        faults(&text(table)),
+        [
+            "-:2:13: \"tokens\" must be a whole number from 0",
+            "-:3:14: \"method\" is not an HTTP method",
+            "-:5:1: \"url\" is empty",
+            "-:7:3: scheme not supported: \"ftp\"",
+            "-:8:15: \"h:X-A\" has a character that cannot be sent",
+        ]
+    );
+    let mut bad = lines(&text(table)).into_iter().filter_map(Result::err);
+    assert_eq!(bad.next().unwrap().id.as_deref(), Some("a"));
+}
+
+#[test]
+fn a_table_that_cannot_be_read_is_a_usage_problem() {
+    for (table, told) in [
+        ("id,url,id\n1,2,3\n", "-:1:8: column \"id\" is there twice"),
+        (
+            "url,tokens,weight\n",
+            "-:1:12: column \"weight\" is there twice",
+        ),
+        ("url,\"h:a b\"\n", "-:1:5: column \"h:a b\" is of no header"),
+        ("id,URL\n", "-:1:1: no column is \"url\""),
+        (
+            "\n\"url,id\nhttp://h/,1\n",
+            "-:3:12: input ends inside a quoted field",
+        ),
+    ] {
+        let problem = refused(&as_format(Format::Csv, table));
+        assert_eq!(problem.exit, Exit::Usage);
+        assert!(problem.to_string().starts_with(told), "{problem}");
+    }
+    let semicolons = refused(&as_format(Format::Csv, "id;url\n"));
+    assert!(semicolons.mend.contains("not with ;"), "{semicolons}");
+    assert!(
+        open(&as_format(Format::Csv, "\r\n"))
+            .unwrap()
+            .next()
+            .is_none()
+    );
+}
+
+#[test]
+fn a_column_that_means_nothing_is_told_once() {
+    let spec = text("id,url,metod,tenant\na,http://h/,POST,t\n");
+    let mut keyed = spec.clone();
+    keyed.per = vec![KeyBy::Field("tenant".into())];
+    let notices = |spec: &Spec| {
+        let mut source = open(spec).unwrap();
+        source.by_ref().for_each(drop);
+        source.notices()
+    };
+    let all = notices(&spec);
+    assert_eq!(all.len(), 2, "{all:?}");
+    assert!(
+        all[0].starts_with("-:1:8: unknown field \"metod\"\n  mend: did you mean \"method\"?"),
+        "{all:?}"
+    );
+    assert_eq!(notices(&keyed).len(), 1);
+    assert_eq!(&*jobs(&keyed)[0].keys[0], "t");
+}
+
+#[test]
+fn an_unclosed_quote_is_one_invalid_record_and_not_a_long_body() {
+    let spec = text("id,url,body\na,http://h/,x\nb,http://h/,\"y\nc,http://h/,z\n");
+    let faults = faults(&spec);
+    assert_eq!(faults.len(), 1);
+    assert!(
+        faults[0].ends_with("input ends inside a quoted field"),
+        "{faults:?}"
+    );
+    assert_eq!(lines(&spec).len(), 2);
+}
+
+#[test]
+fn a_table_is_counted_without_its_first_row() {
+    assert_eq!(count::count(&case("16-multiline.csv")), Some(2));
+    assert_eq!(count::count(&case("05-noeol.csv")), Some(2));
+}
+
+#[test]
+fn a_batch_of_openai_names_its_requests_and_no_other_server() {
+    let mut spec = case("32-batch.jsonl");
+    spec.base_url = Some("http://127.0.0.1:8080".parse().unwrap());
+    spec.batches = Repeat::Always;
+    assert_eq!(
+        seen(&spec),
+        want([
+            (1, "/v1/chat/completions"),
+            (2, "\"custom_id\" is missing"),
+            (3, "\"method\" is missing"),
+            (4, "other origin than --base-url"),
+            (5, "\"body\" must be an object"),
+        ])
+    );
+    let job = lines(&spec).remove(0).unwrap();
+    assert_eq!(
+        (job.id.as_deref(), &job.method),
+        (Some("q-1"), &Method::POST)
+    );
+    assert_eq!(job.repeat, Repeat::Always);
+    assert!(
+        job.headers()
+            .get_all(&CONTENT_TYPE)
+            .eq([b"application/json"])
+    );
+    let body = br#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#;
+    assert_eq!(job.body(), Some(&body[..]));
+    spec.batches = Repeat::ByMethod;
+    assert_eq!(lines(&spec).remove(0).unwrap().repeat, Repeat::ByMethod);
+    spec.base_url = None;
+    let problem = refused(&spec);
+    assert_eq!(problem.exit, Exit::Usage);
+    assert!(
+        problem
+            .what
+            .contains("openai-batch, which needs --base-url"),
+        "{problem}"
+    );
+}
+
+#[test]
+fn a_batch_of_anthropic_is_lines_or_elements() {
+    let request = |id: &str| {
+        format!("{{\"custom_id\":{id:?},\"params\":{{\"model\":\"m\", \"max_tokens\":64}}}}")
+    };
+    let (one, two) = (request("a"), request("b"));
+    for text in [
+        format!("{one}\n{two}\n"),
+        format!("[{one},\n{two}]"),
+        format!("{{\n  \"requests\": [{one}, {two}]\n}}\n"),
+    ] {
+        let jobs = jobs(&as_format(Format::AnthropicBatch, &text));
+        let ids: Vec<_> = jobs.iter().map(|job| job.id.as_deref().unwrap()).collect();
+        assert_eq!(ids, ["a", "b"], "{text}");
+        let job = &jobs[0];
+        assert_eq!(
+            (job.target.url.as_str(), &job.method),
+            ("http://h/v1/messages", &Method::POST)
+        );
+        assert_eq!(job.body(), Some(&br#"{"model":"m", "max_tokens":64}"#[..]));
+        assert_eq!(header(job, "anthropic-version"), Some(&b"2023-06-01"[..]));
+        assert_eq!(job.repeat, Repeat::Always);
+    }
+    let mut spec = as_format(Format::AnthropicBatch, &one);
+    let (name, value) = (
+        "anthropic-version".parse().unwrap(),
+        "2099-01-01".parse().unwrap(),
+    );
+    spec.headers.add(&name, &value);
+    let job = jobs(&spec).remove(0);
+    assert_eq!(header(&job, "anthropic-version"), Some(&b"2099-01-01"[..]));
+    let wrong = as_format(
+        Format::AnthropicBatch,
+        "{\"custom_id\":\"a\",\"params\":[]}\n{\"params\":{}}",
+    );
+    assert_eq!(
+        faults(&wrong),
+        [
+            "-:1:27: \"params\" must be an object",
+            "-:2:1: \"custom_id\" is missing"
+        ]
+    );
+}
+
+#[test]
+fn the_metadata_of_a_cookbook_line_is_kept_and_not_sent() {
+    for (line, body, meta) in [
+        (
+            r#"{"model":"m","input":"é","metadata":{"row_id":7}}"#,
+            r#"{"model":"m","input":"é"}"#,
+            Some("{\"row_id\":7}"),
+        ),
+        (
+            r#"{"metadata":0, "model": "m" ,"input":[ 1.50 ]}"#,
+            r#"{"model":"m","input":[ 1.50 ]}"#,
+            Some("0"),
+        ),
+        (
+            r#"{"metadata":null,"model":"m","input":"x"}"#,
+            r#"{"model":"m","input":"x"}"#,
+            Some("null"),
+        ),
+        (
+            r#" {"model":"m", "input":"x"}"#,
+            r#"{"model":"m", "input":"x"}"#,
+            None,
+        ),
+    ] {
+        let job = jobs(&as_format(Format::Cookbook, line)).remove(0);
+        assert_eq!(job.body(), Some(body.as_bytes()), "{line}");
+        assert_eq!(job.meta(), meta.map(str::as_bytes), "{line}");
+        assert_eq!(
+            (job.target.url.path(), &job.method),
+            ("/v1/embeddings", &Method::POST)
+        );
+        assert_eq!(job.repeat, Repeat::Always);
+    }
+    let mut spec = as_format(Format::Cookbook, "{}");
+    spec.request_url = None;
+    assert!(refused(&spec).what.contains("which needs --request-url"));
+    assert_eq!(
+        faults(&as_format(Format::Cookbook, "[1]")),
+        ["-:1:2: a job is a JSON object"]
+    );
+}
+
+proptest! {
+    #[test]
+    fn every_row_of_a_table_is_one_item(
+        rows in prop::collection::vec(prop::collection::vec("[ab,\t\"\n\r\u{e9}]{0,5}", 1..4), 0..6),
+        format in prop_oneof![Just(Format::Csv), Just(Format::Tsv)],
+        torn in any::<bool>(),
+    ) {
+        let delimiter = if format == Format::Csv { b',' } else { b'\t' };
+        let mut table = ::csv::WriterBuilder::new();
+        let mut table = table.delimiter(delimiter).flexible(true).quote_style(::csv::QuoteStyle::Always).from_writer(Vec::new());
+        table.write_record(["id", "url"]).unwrap();
+        for row in &rows {
+            table.write_record(row).unwrap();
+        }
+        let mut table = table.into_inner().unwrap();
+        if torn {
+            table.extend_from_slice(b"\"a\nb,");
+        }
+        let found = super::cases::lines(&as_format(format, &table)).len();
+        prop_assert_eq!(found, rows.len() + usize::from(torn));
+    }
+
+    #[test]
+    fn every_line_of_a_batch_is_one_item(
+        lines in prop::collection::vec(
+            prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..30),
+                "\\{\"(custom_id|params|metadata|body|url)\":[ -~]{0,20}\\}".prop_map(String::into_bytes),
+            ],
+            0..6,
+        ),
+        format in prop_oneof![
+            Just(Format::OpenaiBatch),
+            Just(Format::AnthropicBatch),
+            Just(Format::Cookbook),
+        ],
+    ) {
+        let bytes = [&b"{}\n"[..], &lines.join(&b'\n')].concat();
+        let each = bytes.split(|byte| *byte == b'\n');
+        let wanted = each.filter(|line| !line.trim_ascii().is_empty()).count();
+        prop_assert_eq!(super::cases::lines(&as_format(format, &bytes)).len(), wanted);
+    }
+}
