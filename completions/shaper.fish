@@ -27,6 +27,7 @@ end
 complete -c shaper -n "__fish_shaper_needs_command" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_needs_command" -s V -l version -d 'Print version'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "run" -d 'Do the jobs under the limits, write one result per job, report'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "replay" -d 'Do recorded jobs at the times at which they were recorded: run --replay'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "compare" -d 'The same jobs under several disciplines, side by side; in virtual time, nothing is sent'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "plan" -d 'The same run in virtual time: how long, which limit binds when, what could never go; sends nothing'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "verify" -d 'Prove from the recorded send times that no limit was exceeded'
@@ -35,7 +36,6 @@ complete -c shaper -n "__fish_shaper_needs_command" -f -a "mock" -d 'Serve the m
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "completions" -d 'Print the script that completes this command line in a shell'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "help" -d 'Say how a command is used, or (help limits) which limit suits which server'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "man" -d 'Print the manual, for man'
-complete -c shaper -n "__fish_shaper_using_subcommand run" -s c -l concurrency -d 'Slots: requests in flight' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
@@ -47,11 +47,15 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l limit -d 'Any limi
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l per -d 'Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)' -r -f -a "host\t''
 header:\t''
 field:\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l speed -d 'So many times as fast as it was recorded: 2x, 0.5x' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l arrivals -d 'When jobs are due: closed (as slots and limits allow), once (all at the start), even or poisson (at --qps, which is then no limit, or at the rates of --ramp)' -r -f -a "closed\t''
+once\t''
+even\t''
+poisson\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l ramp -d 'Jobs are due at these rates, linear between the times and the same before and behind them: 10@0s,100@30s,100@5m' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l per-host -d 'Slots of each origin (scheme, host and port), besides --concurrency' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l queue-timeout -l max-wait -d 'A job that would wait longer than this fails, kind `queue_timeout`; 0s is now or never' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l guard -d 'Room that windows keep for the jitter on the way; default: measured, at least 5 ms, at most 1 % of the period; 0 is none' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l arrivals -d 'When jobs are due: closed (as slots and limits allow), once (all at the start)' -r -f -a "closed\t''
-once\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l lookahead -d 'Most jobs held at once: waiting, resting, in flight, unwritten' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l estimate -d 'How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output); o200k, cl100k, openai in a build with the feature bpe' -r -f -a "chars\t''
 o200k\t''
@@ -84,7 +88,7 @@ gorgias\t''
 shopify\t''
 ietf\t''
 generic\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l seed -d 'Seed of the jitter; default: a new one for each run' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l seed -d 'Seed of the jitter, and of --arrivals poisson; default: a new one for each run' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-unsafe -d 'Repeat a try that was sent and got no status line: never, idempotent, always' -r -f -a "never\t''
 idempotent\t''
 always\t''"
@@ -150,6 +154,9 @@ none\t'Nothing'"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l metrics -d 'Serve the figures of the run for Prometheus, at `/metrics` of PORT (for this machine alone) or IP:PORT; port 0 is any free one' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l stop-if -d 'End the run as by Ctrl-C when this is true, exit 1; repeatable, besides `401,403>=20 in a row before ok`, which none takes away: `failed>50`, `failed>10%`, `429>100`, `5xx>=10 in a row`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s c -l concurrency -d 'Slots: requests in flight' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s z -l for -d 'After this time nothing new is sent, and what is in flight ends' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l replay -d 'Each job is due when it was recorded, `at`: seconds from the first, or RFC 3339; what is late is sent all the same'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l adaptive -d 'Learn the limits of the server from its answers, and keep them beside those that are given'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l idempotency-key -d 'Send each job with an idempotency-key of its own, the same for all tries, also after --resume: then POSTs may be sent again'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l http2 -d 'HTTP/2: by https where the server agrees, else HTTP/1.1; by http at once'
@@ -169,6 +176,133 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-failed -d 'W
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l force-resume -d 'With --resume: take results that belong to another input'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l repair -d 'With --resume: lines of the results that are damaged are set aside in FILE.bad, and their jobs run again'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s h -l help -d 'Print help; -h is shorter'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l tps -d 'Units per second' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l token-burst -d 'Capacity and start level of --tpm and --tps; default one minute\'s (second\'s) worth' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l window -l sliding-window -d 'At most N sends in ANY window of DUR; repeatable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l limit -d 'Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] [per=KEY] [at=send|reply] [name=WORD]"; see `shaper help limits`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l per -d 'Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)' -r -f -a "host\t''
+header:\t''
+field:\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l speed -d 'So many times as fast as it was recorded: 2x, 0.5x' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l arrivals -d 'When jobs are due: closed (as slots and limits allow), once (all at the start), even or poisson (at --qps, which is then no limit, or at the rates of --ramp)' -r -f -a "closed\t''
+once\t''
+even\t''
+poisson\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l ramp -d 'Jobs are due at these rates, linear between the times and the same before and behind them: 10@0s,100@30s,100@5m' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l per-host -d 'Slots of each origin (scheme, host and port), besides --concurrency' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l queue-timeout -l max-wait -d 'A job that would wait longer than this fails, kind `queue_timeout`; 0s is now or never' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l guard -d 'Room that windows keep for the jitter on the way; default: measured, at least 5 ms, at most 1 % of the period; 0 is none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l lookahead -d 'Most jobs held at once: waiting, resting, in flight, unwritten' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l estimate -d 'How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output); o200k, cl100k, openai in a build with the feature bpe' -r -f -a "chars\t''
+o200k\t''
+cl100k\t''
+openai\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l refund -d 'What was reserved and not used: unused (it is given back), never' -r -f -a "unused\t''
+never\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l oversize -d 'A job that costs more than a limit ever holds: fail, wait (until the limit is full; it owes the rest)' -r -f -a "fail\t''
+wait\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l max-attempts -d 'Tries of a job, 1 is no retry; --retries N is one more' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l retries -d 'The same as --max-attempts N+1' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l backoff -d 'The rest before the k-th retry is MIN x 2^(k-1), at most MAX; a server\'s Retry-After is a floor' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l jitter -d 'How rests are spread: full, equal, decorrelated, none' -r -f -a "full\t''
+equal\t''
+decorrelated\t''
+none\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l retry-on -d 'After what a job is tried again; default: 408, 425, 429, 500, 502, 503, 504, 529, connect, timeout, reset and incomplete bodies' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l ok -d 'Statuses of answers that are successes: 200-299,404' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l max-retry-after -d 'The longest wait that a server may ask for; a longer one closes its key, and the run ends when no key is open' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l max-elapsed -d 'The longest that a job may take, from its first send to its last byte, all tries and rests; default: none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l provider -d 'Whose headers the answers have; default: by the host, or by the headers' -r -f -a "azure\t''
+openai\t''
+groq\t''
+together\t''
+anthropic\t''
+github\t''
+discord\t''
+gemini\t''
+gorgias\t''
+shopify\t''
+ietf\t''
+generic\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l seed -d 'Seed of the jitter, and of --arrivals poisson; default: a new one for each run' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l retry-unsafe -d 'Repeat a try that was sent and got no status line: never, idempotent, always' -r -f -a "never\t''
+idempotent\t''
+always\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s X -l method -d 'The method of jobs that name none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l data -d 'The body of jobs that have none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l base-url -d 'What relative URLs are relative to' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l connect-timeout -d 'The longest that connecting may take: within it nothing was sent, so every job may try again' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l read-timeout -d 'The longest gap between bytes of an answer' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l retry-if-json -d 'Where a body says that its answer is no success, a JSON pointer: what stands there, but for null and nothing, is an error' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l usage -d 'Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l transport -d 'What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and reqwest where a proxy of the environment stands before the server' -r -f -a "auto\t''
+direct\t''
+reqwest\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l proxy -d 'The proxy for all but what `NO_PROXY` names: http://, https:// or socks5://, with user and password if it wants them; none goes past those of the environment' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l connect-to -d 'Send what is for one place to another, as HOST1:PORT1:HOST2:PORT2; an empty part is any, or stays; repeatable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l pool-idle -d 'The longest that a connection waits for its next request: less than the server has it wait, or one may be closed as it is used' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l unix-socket -d 'Send everything through this socket of the system' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l cacert -d 'Trust the authorities of this PEM file, in place of those of the system' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l cert -d 'Show servers that ask for it the certificate of this PEM file' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l key -d 'The key of --cert, if it stands in a file of its own' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l max-body -d 'The longest body that is taken' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l mock -d 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l format -d 'jsonl or urls; default: by content' -r -f -a "jsonl\t''
+urls\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s o -l output -d 'Results, one JSON line per job; default: stdout, if that is not a terminal' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l fsync -d 'When results have to be on the disk, not only in the file: never, end, or each DUR' -r -f -a "never\t''
+end\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l grace -d 'After Ctrl-C or SIGTERM what is in flight may take so long; default: no limit but --timeout' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l body -d 'Bodies of answers in the results: keep, none' -r -f -a "keep\t''
+none\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l headers -d 'Headers of answers in the results: keep, none' -r -f -a "keep\t''
+none\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l report -d 'The report: text, json, csv (a table: metric, label, value, unit), none' -r -f -a "text\t'For people'
+json\t'For programs'
+csv\t'For spreadsheets'
+none\t'No report'"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l report-file -d 'Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l html -d 'The report as one page with charts, which needs no other file and no network' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l hdr -d 'FILE.hlog: latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l progress -d 'Progress on stderr: auto, bar (a line that is redrawn), plain (a line each 10 s), none' -r -f -a "auto\t'A line that is redrawn in a terminal, else plain lines'
+bar\t'The line that is redrawn'
+plain\t'Plain lines, one each 10 s'
+none\t'Nothing'"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l metrics -d 'Serve the figures of the run for Prometheus, at `/metrics` of PORT (for this machine alone) or IP:PORT; port 0 is any free one' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l stop-if -d 'End the run as by Ctrl-C when this is true, exit 1; repeatable, besides `401,403>=20 in a row before ok`, which none takes away: `failed>50`, `failed>10%`, `429>100`, `5xx>=10 in a row`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s z -l for -d 'After this time nothing new is sent, and what is in flight ends' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s c -l concurrency -d 'Slots: requests in flight' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l adaptive -d 'Learn the limits of the server from its answers, and keep them beside those that are given'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l idempotency-key -d 'Send each job with an idempotency-key of its own, the same for all tries, also after --resume: then POSTs may be sent again'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l http2 -d 'HTTP/2: by https where the server agrees, else HTTP/1.1; by http at once'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l http1 -d 'HTTP/1.1, which is the default'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s k -l insecure -d 'Take whatever certificate a server shows: whoever is on the way may read and change all'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s L -l follow -d 'Follow redirects, at most 10; without it they are failed results'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l strict -d 'Check the whole input first; any bad line stops before the first send'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l allow-empty -d 'An input without jobs is no error'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l overwrite -d 'Replace a file of results'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l ordered -d 'Results in the order of the input; one that waits for an older one keeps its slot'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l ascii -d 'No characters outside ASCII'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s v -l verbose -d 'Say more: every failed job'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s q -l quiet -d 'Nothing on stderr but what ends the run'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l resume -d 'Send only what has no result in the file of -o yet; without that file, begin'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l retry-failed -d 'With --resume: jobs that failed are run again, and their later result counts'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l force-resume -d 'With --resume: take results that belong to another input'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l repair -d 'With --resume: lines of the results that are damaged are set aside in FILE.bad, and their jobs run again'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l replay -d 'Each job is due when it was recorded, `at`: seconds from the first, or RFC 3339; what is late is sent all the same'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l discipline -d 'Only these, with commas between them; --help lists them all' -r -f -a "(__fish_append , semaphore\t'slots and no rate' sleep\t'who finds all slots taken sleeps for 1 s, then queues' processes\t'4 processes with --qps each' burst\t'a bucket that holds --burst' fixed\t'fixed windows; what does not fit waits' drop\t'fixed windows; what does not fit is dropped' counter\t'two counts, the older one weighed' sliding\t'at most so many in ANY window' leaky\t'a leaky bucket: evenly spaced' qps\t'a bucket that holds 1: evenly spaced' both\t'slots and --qps' tpm\t'slots, --qps and --tpm' early\t'--qps permits taken at queueing; then the sender stalls' late\t'--qps permits taken at the send; the same stall' storm\t'--burst; what is refused goes again at once, past the limits' retry\t'--burst; what is refused rests and meets every limit again' limit\t'the limits of --limit together')"
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s c -l concurrency -d 'Slots of the semaphores' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l qps -l rate -d 'The rate of the buckets' -r -f
@@ -227,7 +361,6 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l latency -d 'How l
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l latency-from -d 'The same from the results of a run: as long as its `ok` answers took' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l api -d 'A whole API, as for --mock: latency=50ms,limit=10/1s window,slots=8,fail=503:1%,tokens=N,…' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l price -d 'What units cost: PRICE/UNITS (2.5/1M), or of the parts input:2.5/1M,output:10/1M' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -s c -l concurrency -d 'Slots: requests in flight' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
@@ -239,11 +372,16 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l limit -d 'Any lim
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l per -d 'Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)' -r -f -a "host\t''
 header:\t''
 field:\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l speed -d 'So many times as fast as it was recorded: 2x, 0.5x' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l arrivals -d 'When jobs are due: closed (as slots and limits allow), once (all at the start), even or poisson (at --qps, which is then no limit, or at the rates of --ramp)' -r -f -a "closed\t''
+once\t''
+even\t''
+poisson\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l ramp -d 'Jobs are due at these rates, linear between the times and the same before and behind them: 10@0s,100@30s,100@5m' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -s z -l for -d 'After this time nothing new is sent, and what is in flight ends' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l per-host -d 'Slots of each origin (scheme, host and port), besides --concurrency' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l queue-timeout -l max-wait -d 'A job that would wait longer than this fails, kind `queue_timeout`; 0s is now or never' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l guard -d 'Room that windows keep for the jitter on the way; default: measured, at least 5 ms, at most 1 % of the period; 0 is none' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l arrivals -d 'When jobs are due: closed (as slots and limits allow), once (all at the start)' -r -f -a "closed\t''
-once\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l lookahead -d 'Most jobs held at once: waiting, resting, in flight, unwritten' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l estimate -d 'How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output); o200k, cl100k, openai in a build with the feature bpe' -r -f -a "chars\t''
 o200k\t''
@@ -276,7 +414,7 @@ gorgias\t''
 shopify\t''
 ietf\t''
 generic\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l seed -d 'Seed of the jitter; default: a new one for each run' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l seed -d 'Seed of the jitter, and of --arrivals poisson; default: a new one for each run' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l retry-unsafe -d 'Repeat a try that was sent and got no status line: never, idempotent, always' -r -f -a "never\t''
 idempotent\t''
 always\t''"
@@ -304,7 +442,9 @@ always\t'Always'
 never\t'Never'"
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l html -d 'The report as one page with charts, which needs no other file and no network' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l hdr -d 'FILE.hlog: latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -s c -l concurrency -d 'Slots: requests in flight' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l ordered -d 'Results in the order of the input, as for run: one that waits for an older one keeps its slot'
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l replay -d 'Each job is due when it was recorded, `at`: seconds from the first, or RFC 3339; what is late is sent all the same'
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l adaptive -d 'Learn the limits of the server from its answers, and keep them beside those that are given'
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l strict -d 'Check the whole input first; any bad line stops before the first send'
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l allow-empty -d 'An input without jobs is no error'
@@ -378,5 +518,5 @@ complete -c shaper -n "__fish_shaper_using_subcommand completions" -s h -l help 
 complete -c shaper -n "__fish_shaper_using_subcommand help" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_using_subcommand man" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_using_subcommand completions" -f -a "bash elvish fish powershell zsh"
-complete -c shaper -n "__fish_shaper_using_subcommand help" -f -a "run compare plan verify report mock completions man help limits"
-complete -c shaper -n "__fish_shaper_using_subcommand man" -f -a "run compare plan verify report mock completions man help"
+complete -c shaper -n "__fish_shaper_using_subcommand help" -f -a "run replay compare plan verify report mock completions man help limits"
+complete -c shaper -n "__fish_shaper_using_subcommand man" -f -a "run replay compare plan verify report mock completions man help"

@@ -43,6 +43,8 @@ pub struct Job {
     pub hash: JobHash,
     /// Which of its tries may be repeated.
     pub repeat: Repeat,
+    /// The round of the input in which it was read, from 0.
+    pub round: u32,
     /// What earlier runs have made of it.
     pub history: History,
 }
@@ -83,6 +85,7 @@ impl Job {
             at: None,
             hash: JobHash(0),
             repeat: Repeat::ByMethod,
+            round: 0,
             history: History::New,
         }
     }

@@ -29,6 +29,7 @@ pub mod proof;
 pub mod quota;
 pub mod redirect;
 pub mod retry;
+pub mod shape;
 pub mod sse;
 pub mod usage;
 

@@ -37,6 +37,7 @@ mod cli {
     mod route;
     mod screen;
     mod secrets;
+    mod shapes;
     mod signals;
     mod stops;
     mod streams;

@@ -24,6 +24,8 @@ mod plan;
 mod redirects;
 #[path = "engine/refusals.rs"]
 mod refusals;
+#[path = "engine/shapes.rs"]
+mod shapes;
 #[path = "engine/stops.rs"]
 mod stops;
 #[path = "engine/vectors.rs"]

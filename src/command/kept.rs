@@ -79,7 +79,7 @@ impl Kept {
                 .map(|it| it.to_string_lossy().into_owned()),
             given: Some(given(args)),
             transport: Some(args.http.transport.transport.to_string()),
-            arrivals: Some(args.rules.waiting.arrivals.to_string()),
+            arrivals: args.rules.arrivals().ok().map(|it| it.to_string()),
             refund: Some(args.rules.units.refund.to_string()),
             seed,
             host: manifest::host(),

@@ -47,6 +47,9 @@ pub fn main(line: impl IntoIterator<Item = OsString>) -> Exit {
     };
     let ended = match cli.command {
         Command::Run(args) => return until_left(move |leave| exit(run::run(&args, leave))),
+        Command::Replay(args) => {
+            return until_left(move |leave| exit(run::run(&args.run, leave)));
+        }
         Command::Compare(args) => {
             return until_left(move |leave| exit(compare::compare(&args, leave)));
         }

@@ -23,7 +23,7 @@ use crate::model::{ModelSpec, Observed};
 use crate::progress::{Mode, Progress, Snapshot};
 use crate::report::forecast::{self as report, Api, Forecast, Said};
 use crate::results;
-use crate::source::{self, Batches, Times, UnitsRule};
+use crate::source::{self, Batches, UnitsRule};
 use crate::units::show_span;
 
 pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
@@ -35,6 +35,7 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
     let read = |path| Taken::new(path, "the jobs are read from it");
     files::shown(&args.show, args.jobs.iter().map(read).collect())?;
     let limits = args.rules.specs()?;
+    let arrivals = args.rules.arrivals()?;
     let setting = args.rules.setting(&limits, Duration::ZERO)?;
     let (api, observed, told) = asked_api(&args.api)?;
     let estimate = args.rules.units.estimate;
@@ -53,15 +54,15 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
         },
         once: None,
         per: args.rules.keys(&limits),
-        times: Times::Ignored,
         retry_unsafe: args.rules.retry.retry_unsafe,
+        times: args.rules.times(),
     };
     let input = asked.open(None)?;
     let seed = args.rules.retry.seed.unwrap_or(0);
     let terms = Terms {
         rules: Rules {
             order: args.api.order,
-            ..args.rules.rules(limits, setting, seed)
+            ..args.rules.rules(limits, arrivals, setting, seed)
         },
         api,
         observed,

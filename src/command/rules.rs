@@ -10,7 +10,8 @@ use crate::error::Problem;
 use crate::estimate::Estimator;
 use crate::limit::{Guard, Kind, Leaves, Setting, Spec};
 use crate::retry::{Policy, RetryUnsafe};
-use crate::source::UnitsRule;
+use crate::shape::Arrivals;
+use crate::source::{Times, UnitsRule};
 
 /// How far apart jobs go after a pause: as many as waited for it would come at once, and trip the limit again.
 const RE_ENTRY: Duration = Duration::from_millis(5);
@@ -26,8 +27,28 @@ impl RuleArgs {
         })
     }
 
+    /// When jobs are due.
+    pub(super) fn arrivals(&self) -> Result<Arrivals, Problem> {
+        self.shape.arrivals(self.limits.qps.as_ref())
+    }
+
+    /// Whether it counts when jobs were recorded.
+    pub(super) fn times(&self) -> Times {
+        if self.shape.replay {
+            Times::Needed
+        } else {
+            Times::Ignored
+        }
+    }
+
     /// The rules, in virtual time; `limits` are those of the options, too.
-    pub(super) fn rules(&self, limits: Vec<Spec>, setting: Setting, seed: u64) -> Rules {
+    pub(super) fn rules(
+        &self,
+        limits: Vec<Spec>,
+        arrivals: Arrivals,
+        setting: Setting,
+        seed: u64,
+    ) -> Rules {
         let retry = &self.retry;
         let attempts = retry
             .retries
@@ -40,7 +61,8 @@ impl RuleArgs {
             oversize: self.units.oversize,
             refund: self.units.refund,
             queue_timeout: self.waiting.queue_timeout.as_ref().and_then(Bound::limit),
-            arrivals: self.waiting.arrivals,
+            arrivals,
+            time: self.shape.time,
             retry: Policy {
                 ok: retry.ok.clone(),
                 on: retry.retry_on.clone().unwrap_or_default(),

@@ -33,7 +33,7 @@ use crate::report::limits::{self, INDENT};
 use crate::report::{Facts, Report, Standing};
 use crate::signals::Ears;
 use crate::sink::{Existing, Form, Inputs, SinkSpec, Target, Tell};
-use crate::source::{self, Reader, Times, Total};
+use crate::source::{self, Reader, Total};
 use crate::terminal::Columns;
 use crate::units::{Cost, nanos};
 use crate::usage::UsageRule;
@@ -47,6 +47,7 @@ pub(super) fn run(
     let clock = Clock::start();
     let ears = Ears::open(say, |signal| leave(exit_of(signal))).map_err(|why| unheard(&why))?;
     let limits = args.rules.specs()?;
+    let arrivals = args.rules.arrivals()?;
     files::check(&args.jobs, &args.output)?;
     // No proxy stands before the mock, whatever the environment names.
     let variable = |name: &str| env::var(name).ok().filter(|_| args.http.mock.is_none());
@@ -69,8 +70,8 @@ pub(super) fn run(
             &limits,
         ),
         per: args.rules.keys(&limits),
-        times: Times::Ignored,
         retry_unsafe: args.rules.retry.retry_unsafe,
+        times: args.rules.times(),
     };
     let mut input = asked.open(Some(&ears))?;
     if let Some(resumed) = &mut resumed {
@@ -94,7 +95,7 @@ pub(super) fn run(
         },
         stop_if: args.stop.rules(),
         grace: args.output.grace.as_ref().and_then(Bound::limit),
-        ..args.rules.rules(limits, setting, seed)
+        ..args.rules.rules(limits, arrivals, setting, seed)
     };
     let room = room(args, mock.as_ref());
     if let Some(warning) = cut(&mut rules, room)?
@@ -136,7 +137,6 @@ pub(super) fn run(
         inputs: names,
         seed: Some(seed),
         transport: carried.word().map(ToOwned::to_owned),
-        arrivals: args.rules.waiting.arrivals,
         refund: args.rules.units.refund,
         end: Standing::Over(end.clone()),
     };
@@ -151,13 +151,15 @@ fn close(args: &RunArgs, kept: Kept, told: &Report, end: &End) -> Result<Exit, P
     // Results that are lost have been told, and their place may be another's by now.
     let written = match end {
         End::SinkLost(_) => Ok(()),
-        End::InputLost(_) | End::Finished | End::Stopped(_) | End::Signalled(_) => kept.close(told),
+        End::InputLost(_) | End::Finished | End::TimeUp | End::Stopped(_) | End::Signalled(_) => {
+            kept.close(told)
+        }
     };
     let reported = show::of_run(&args.output, told);
     match end {
         End::InputLost(problem) | End::SinkLost(problem) => tell(problem),
         End::Stopped(stopped) => tell(&show::stopped(stopped, &results)),
-        End::Finished | End::Signalled(_) => {}
+        End::Finished | End::TimeUp | End::Signalled(_) => {}
     }
     show::true_conditions(told);
     reported.and(written).map(|()| exit(told, end))
@@ -407,7 +409,11 @@ fn start_lines(
         format!("\nMETRICS     http://{}/metrics", endpoint.address())
     });
     let results = limits::listed("RESULTS", &results, columns);
-    format!("{limits}\n{results}{metrics}")
+    let schedule = limits::schedule(setup).map_or(String::new(), |text| {
+        let text = limits::listed("SCHEDULE", &[text], columns);
+        format!("{text}\n")
+    });
+    format!("{schedule}{limits}\n{results}{metrics}")
 }
 
 /// With conditions these alone say what failed jobs mean. A run that ended before its time stays what it is, unless
@@ -418,9 +424,9 @@ fn exit(report: &Report, end: &End) -> Exit {
         End::SinkLost(problem) | End::InputLost(problem) => problem.exit,
         End::Signalled(signal) => exit_of(*signal),
         End::Stopped(_) => Exit::SomeFailed,
-        End::Finished if !report.conditions.is_empty() => Exit::AllOk,
-        End::Finished if counts.failed + counts.invalid > 0 => Exit::SomeFailed,
-        End::Finished => Exit::AllOk,
+        End::Finished | End::TimeUp if !report.conditions.is_empty() => Exit::AllOk,
+        End::Finished | End::TimeUp if counts.failed + counts.invalid > 0 => Exit::SomeFailed,
+        End::Finished | End::TimeUp => Exit::AllOk,
     };
     match ended {
         Exit::AllOk | Exit::SomeFailed if report.conditions.iter().any(|it| it.is_true) => {

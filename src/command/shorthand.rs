@@ -13,10 +13,13 @@ use crate::units::{Cost, Rate};
 impl RuleArgs {
     /// The limits that are given.
     pub(super) fn specs(&self) -> Result<Vec<Spec>, Problem> {
+        // What says when jobs are due is no limit.
+        let qps = self.limits.qps.as_ref();
+        let qps = qps.filter(|_| !self.shape.takes_qps());
         if self.retry.adaptive {
-            self.limits.beside_others()
+            self.limits.beside_others(qps)
         } else {
-            self.limits.specs()
+            self.limits.specs_with(qps)
         }
     }
 
@@ -34,7 +37,12 @@ impl LimitArgs {
     /// The limits in the order: qps, rpm, tpm, tps, windows, and those that are written out. Flags are
     /// shorthand for limit specs. Each has a name of its own.
     pub(super) fn specs(&self) -> Result<Vec<Spec>, Problem> {
-        let specs = self.beside_others()?;
+        self.specs_with(self.qps.as_ref())
+    }
+
+    /// The same with this in the place of `--qps`.
+    fn specs_with(&self, qps: Option<&Bound<Rate>>) -> Result<Vec<Spec>, Problem> {
+        let specs = self.beside_others(qps)?;
         if let (Some(key), []) = (&self.per, &specs[..]) {
             return Err(Problem::usage(
                 format!("--per {key} has no limit to keep apart"),
@@ -45,8 +53,8 @@ impl LimitArgs {
     }
 
     /// The same where limits that are learnt may be kept apart, too.
-    fn beside_others(&self) -> Result<Vec<Spec>, Problem> {
-        let mut specs = self.shorthand()?;
+    fn beside_others(&self, qps: Option<&Bound<Rate>>) -> Result<Vec<Spec>, Problem> {
+        let mut specs = self.shorthand(qps)?;
         specs.extend(self.limit.iter().cloned());
         for spec in &mut specs {
             spec.per = spec.per.take().or_else(|| self.per.clone());
@@ -55,13 +63,10 @@ impl LimitArgs {
         Ok(specs)
     }
 
-    fn shorthand(&self) -> Result<Vec<Spec>, Problem> {
+    fn shorthand(&self, qps: Option<&Bound<Rate>>) -> Result<Vec<Spec>, Problem> {
         let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
         let per = |count: Option<&Bound<Cost>>, period| Rate::new(bound(count)?.get(), period);
-        let requests = [
-            ("qps", bound(self.qps.as_ref())),
-            ("rpm", per(self.rpm.as_ref(), minute)),
-        ];
+        let requests = [("qps", bound(qps)), ("rpm", per(self.rpm.as_ref(), minute))];
         let units = [
             ("tpm", per(self.tpm.as_ref(), minute)),
             ("tps", per(self.tps.as_ref(), second)),

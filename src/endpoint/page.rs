@@ -219,6 +219,7 @@ mod tests {
             per_host: None,
             limits: limits.iter().map(|limit| limit.parse().unwrap()).collect(),
             runs: AtOnce::One,
+            ..Setup::default()
         }
     }
 

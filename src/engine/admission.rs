@@ -102,7 +102,7 @@ impl Engine {
         let opening = self
             .gate
             .opening(&work.job, states, (from, self.now), Asks::First);
-        match opening.and_then(|at| self.in_turn(seq, &work.job, at)) {
+        match opening.and_then(|at| self.in_turn(held.seq, &work.job, at)) {
             Ok(at) => self
                 .harmless(seq, &work.job, states, at, closed)
                 .map_err(|obstacle| (obstacle, None)),
@@ -230,7 +230,7 @@ impl Engine {
             };
             let other = &held.work().job;
             // What is closed to an older one is looked after by who closed it.
-            if held.seq > seq || self.is_closed_to(other, held.seq, closed) {
+            if held.turn > seq || self.is_closed_to(other, held.turn, closed) {
                 continue;
             }
             let elder = Elder {

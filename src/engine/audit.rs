@@ -35,20 +35,24 @@ impl Engine {
 
     /// What was just sent was the oldest of its lane, unless it asks for all; but a retry that others have just paid for
     /// comes after them.
-    pub(super) fn order_is_kept(&self, sent: &[(u64, Ticket)]) {
+    pub(super) fn order_is_kept(&self, sent: &[Ticket]) {
         let mut last = BTreeMap::new();
-        for &(seq, ticket) in sent {
+        for &ticket in sent {
             let held = self.roll.peek(ticket);
+            let turn = held.turn;
             let (lane, work) = (held.lane.expect("it is sent"), held.work());
             if self.lanes.is_probe(lane, ticket) {
                 continue;
             }
             let just_paid = work.attempts > 1 && work.could_go == self.now;
-            let is_next = last.insert(lane, seq) < Some(seq);
-            assert!(is_next || just_paid, "{seq} overtakes");
+            let is_next = last.insert(lane, turn) < Some(turn);
+            assert!(is_next || just_paid, "{turn} overtakes");
             let head = self.lanes.head(lane);
-            let head = head.map(|head| self.roll.peek(head).seq);
-            assert!(head.is_none_or(|head| head > seq), "{seq} before {head:?}");
+            let head = head.map(|head| self.roll.peek(head).turn);
+            assert!(
+                head.is_none_or(|head| head > turn),
+                "{turn} before {head:?}"
+            );
         }
     }
 
@@ -56,8 +60,9 @@ impl Engine {
     /// older is in the way.
     pub(super) fn nobody_is_forgotten(&self, next: Option<Tick>) {
         let mut older: Vec<Waiter> = Vec::new();
-        for (seq, lane, ticket) in self.lanes.heads() {
+        for (turn, lane, ticket) in self.lanes.heads() {
             let (job, states) = self.asks(ticket);
+            let seq = self.roll.peek(ticket).seq;
             let from = self.roll.peek(ticket).work().could_go;
             let from = from.max(self.lanes.open_since(lane));
             let from = from.max(self.now.before(self.rules.slack));
@@ -79,7 +84,7 @@ impl Engine {
                 }) && !self.going_on.iter().any(goes_on);
                 let comes = opening.is_err() && next.is_some_and(|next| next <= at);
                 let seen = comes || self.waits_for_a_host(lane, ticket);
-                assert!(seen || !is_free, "{seq}: {opening:?}, next is {next:?}");
+                assert!(seen || !is_free, "{turn}: {opening:?}, next is {next:?}");
             }
             older.push(Waiter {
                 lane,

@@ -7,7 +7,7 @@ use crate::units::Tick;
 impl Engine {
     /// Whether nothing new is sent.
     pub(super) fn is_draining(&self) -> bool {
-        self.ending.has_begun() || self.stops.stopped().is_some()
+        self.ending.has_begun() || self.stops.stopped().is_some() || self.time_up
     }
 
     /// The rule that has ended the run before its time, once one has.
@@ -19,7 +19,8 @@ impl Engine {
     pub(super) fn early_end(&self) -> Option<(End, Option<Tick>)> {
         let signal = self.ending.first().map(End::Signalled);
         let rule = self.stops.stopped().cloned().map(End::Stopped);
-        Some((signal.or(rule)?, self.over_at()))
+        let time = self.time_up.then_some(End::TimeUp);
+        Some((signal.or(rule).or(time)?, self.over_at()))
     }
 
     /// When a run that is draining is over at the latest.
@@ -47,8 +48,25 @@ impl Engine {
         }
     }
 
+    /// When the time of the run is over, if that is still to come.
+    pub(super) fn time_ends(&self) -> Option<Tick> {
+        let own = self.rules.arrivals.end().into_iter();
+        let time = own.chain(self.rules.time).min()?;
+        let ends = self.schedule.start()?.after(time);
+        (!self.is_draining()).then_some(ends)
+    }
+
+    /// At the end of its time nothing new is sent.
+    pub(super) fn heed_time(&mut self, actions: &mut Vec<Action>) {
+        if self.time_ends().is_some_and(|ends| ends <= self.now) {
+            self.time_up = true;
+            self.withdraw_all(actions);
+        }
+    }
+
     /// Everything that is not in flight is withdrawn, and what is held back and was never sent.
     fn withdraw_all(&mut self, actions: &mut Vec<Action>) {
+        self.agenda.clear();
         self.lanes.clear();
         self.rests.clear();
         let untried = self.in_order.as_mut().map(InOrder::give_up_untried);
@@ -65,7 +83,11 @@ impl Engine {
         match (&mut self.in_order, &end) {
             (
                 Some(in_order),
-                End::Finished | End::InputLost(_) | End::Stopped(_) | End::Signalled(_),
+                End::Finished
+                | End::TimeUp
+                | End::InputLost(_)
+                | End::Stopped(_)
+                | End::Signalled(_),
             ) => {
                 for (ticket, outcome) in in_order.rest() {
                     self.write(ticket, outcome, actions);

@@ -20,6 +20,8 @@ use crate::units::Tick;
 pub(super) struct Held {
     /// Its position in the input.
     pub(super) seq: u64,
+    /// Its place in the order in which jobs come to their lanes for the first time: among them, its age.
+    pub(super) turn: u64,
     size: u64,
     pub(super) phase: Phase,
     /// What its try has taken.
@@ -47,6 +49,8 @@ impl Held {
 /// How far a line has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
+    /// It is not due.
+    Early,
     /// In its lane.
     Waiting,
     /// Before its next try.
@@ -63,8 +67,13 @@ pub(super) struct Work {
     pub(super) job: Arc<Job>,
     /// By the schedule; `None`: when it is granted.
     pub(super) due: Option<Tick>,
-    /// It could not go before: read, or back from rest.
+    pub(super) read_at: Tick,
+    /// The input was late with it: its line was not ready, or stands behind lines that are due later.
+    pub(super) starved: bool,
+    /// It could not go before: read, due, or back from rest.
     pub(super) could_go: Tick,
+    /// When it came to its lane for the first time.
+    pub(super) came: Tick,
     /// When it first stood at the head of its lane.
     pub(super) head_at: Option<Tick>,
     /// Since when it waits now: at the head of its lane, or back from rest.
@@ -117,7 +126,10 @@ impl Work {
         Self {
             job,
             due,
+            read_at: now,
+            starved: false,
             could_go: now,
+            came: now,
             head_at: None,
             waits_since: None,
             blocker: None,
@@ -175,7 +187,10 @@ impl Work {
     pub(super) fn ended(&self, phase: Phase) -> &[Try] {
         match (phase, self.tries.split_last()) {
             (Phase::Flying, Some((_, ended))) => ended,
-            (Phase::Flying | Phase::Waiting | Phase::Resting | Phase::Done(_), _) => &self.tries,
+            (
+                Phase::Early | Phase::Flying | Phase::Waiting | Phase::Resting | Phase::Done(_),
+                _,
+            ) => &self.tries,
         }
     }
 
@@ -228,6 +243,7 @@ impl Roll {
         let phase = Phase::Waiting;
         let held = Some(Held {
             seq,
+            turn: 0,
             size,
             phase,
             holds: Holds::default(),
@@ -297,10 +313,10 @@ impl Roll {
             .filter(|held| held.work.is_some())
     }
 
-    /// Every job that waits or rests.
+    /// Every job that is not due, waits or rests.
     pub(super) fn grounded(&self) -> Vec<Ticket> {
         let grounded = |held: &Held| match held.phase {
-            Phase::Waiting | Phase::Resting => true,
+            Phase::Early | Phase::Waiting | Phase::Resting => true,
             Phase::Flying | Phase::Done(_) => false,
         };
         let places = self.places.iter().enumerate();

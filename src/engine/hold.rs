@@ -63,7 +63,7 @@ impl Engine {
         let held = self.roll.peek(oldest);
         match held.phase {
             Phase::Waiting | Phase::Resting => {}
-            Phase::Flying | Phase::Done(_) => return None,
+            Phase::Early | Phase::Flying | Phase::Done(_) => return None,
         }
         if let Some((_, (until, why))) = self.lanes.resting_head(held.lane?) {
             return Some(HoldOn::Until(why.owner(), until));
@@ -86,6 +86,11 @@ impl Engine {
 
     /// The same where no limit holds any job.
     fn held_by_none(&mut self, pause: Option<(Tick, Rest)>, rest: Option<Tick>) -> HoldOn {
+        if self.lanes.waiting() == 0
+            && let Some((due, _)) = self.agenda.next()
+        {
+            return HoldOn::Until(Owner::Nothing, due);
+        }
         let reading = matches!(self.input, Input::Open) && !self.is_draining();
         let full = reading && self.rules.look_ahead.is_full(&self.load_ahead());
         // Full of results rather than of jobs.

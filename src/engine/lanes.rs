@@ -46,9 +46,9 @@ impl Rest {
 /// Where a job joins its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joins {
-    /// At the end: it was just read.
+    /// At the end: it was just read, or has become due.
     Fresh,
-    /// In its old place: it comes back from rest.
+    /// In its place by age: it comes back from rest, or is due after younger ones.
     Back,
 }
 
@@ -64,6 +64,7 @@ pub(super) enum Pays {
 /// A job in its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Entry {
+    /// Its age: its turn among all jobs.
     pub(super) seq: u64,
     pub(super) ticket: Ticket,
     pub(super) pays: Pays,

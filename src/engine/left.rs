@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::Engine;
 use crate::metrics::{Left, Pace};
+use crate::shape::Arrivals;
 use crate::units::{Cost, Tick};
 
 impl Engine {
@@ -32,14 +33,19 @@ impl Engine {
         let limits = self.gate.earliest(from, sends, &pace);
         let rested = self.rests.last();
         let limits = limits.into_iter().chain([from]).chain(rested);
+        let scheduled = self.schedule.last_of(total);
+        let limits = limits.chain(scheduled);
         let rates = limits.map(|at| at.since(self.now));
-        let kept_apart = self.gate.keeps_apart();
+        let is_replay = matches!(self.rules.arrivals, Arrivals::Replay(_));
+        let kept_apart = self.gate.keeps_apart() || is_replay;
         let observed = kept_apart.then(|| at_rate(sends, &pace));
         let rests = pace.rests.map(|each| {
             let results = u32::try_from(jobs).unwrap_or(u32::MAX);
             each.saturating_mul(results)
         });
-        Some(left.time(&pace, rates.chain(observed).chain(rests)))
+        let ends = self.time_ends().map(|at| at.since(self.now));
+        let time = left.time(&pace, rates.chain(observed).chain(rests));
+        Some(ends.map_or(time, |ends| ends.min(time)))
     }
 
     /// When the next try may go: where all who wait rest, after that.

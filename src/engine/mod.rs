@@ -5,6 +5,7 @@
 
 mod adaptive;
 mod admission;
+mod agenda;
 mod ahead;
 #[cfg(test)]
 mod audit;
@@ -21,6 +22,7 @@ mod hop;
 mod idle;
 mod keyed;
 mod lanes;
+mod late;
 mod left;
 mod lookahead;
 mod obstacle;
@@ -46,6 +48,7 @@ use std::time::Duration;
 use http::StatusCode;
 
 use admission::Scan;
+use agenda::Agenda;
 use breaker::Sign;
 pub use ending::{Ending, Wish};
 use gate::Gate;
@@ -60,7 +63,7 @@ use obstacle::Elder;
 use order::InOrder;
 use paid::Paid;
 use rests::{Rest, Rested, Rests};
-pub use rules::{Arrivals, Keeps, Order, Oversize, Proves, Refund, Rules};
+pub use rules::{Keeps, Order, Oversize, Proves, Refund, Rules};
 use schedule::Schedule;
 pub use seam::Seam;
 use stops::Stops;
@@ -73,6 +76,7 @@ use crate::metrics::{Counts, Figures, Metrics, Owner, Summary, Turn};
 use crate::outcome::{Failure, FailureKind, Head, Outcome, Reached, Reply, Status, Try, Waits};
 use crate::quota;
 use crate::retry::{Final, Made, Verdict};
+use crate::shape::Arrivals;
 use crate::units::Tick;
 
 /// The state of a run. `tell` it what happened, then let it `decide`.
@@ -83,6 +87,8 @@ pub struct Engine {
     now: Tick,
     gate: Gate,
     schedule: Schedule,
+    /// Jobs that are not due.
+    agenda: Agenda,
     lanes: Lanes,
     roll: Roll,
     rests: Rests,
@@ -104,12 +110,16 @@ pub struct Engine {
     /// What is not yet handed over, where that has an order.
     in_order: Option<InOrder>,
     next_seq: u64,
+    /// Of the next job that comes to its lane for the first time.
+    next_turn: u64,
     input: Input,
     ending: Ending,
     stops: Stops,
     /// When one of them ended the run.
     stopped_at: Option<Tick>,
     stopped: bool,
+    /// The time of the run is over.
+    time_up: bool,
     metrics: Metrics,
     /// What held the oldest head at the last decision.
     blocker: Owner,
@@ -130,6 +140,7 @@ impl Engine {
             wanted: LookAhead::wanted(rules.slots),
             now: Tick::ZERO,
             schedule: Schedule::new(&rules),
+            agenda: Agenda::default(),
             lanes: Lanes::breaking_after(rules.breaks_after),
             roll: Roll::default(),
             rests: Rests::new(rules.budget.clone()),
@@ -147,6 +158,8 @@ impl Engine {
                 Order::ByInput => Some(InOrder::default()),
             },
             next_seq: 0,
+            next_turn: 0,
+            time_up: false,
             input: Input::Open,
             ending: Ending::new(rules.grace),
             stops: Stops::new(&rules.stop_if),
@@ -202,7 +215,9 @@ impl Engine {
         if self.stopped {
             return None;
         }
+        self.heed_time(actions);
         self.wake();
+        self.come(actions);
         self.measure_guard();
         let hop = self.go_on(actions);
         let mut scan = self.admit(actions);
@@ -225,7 +240,8 @@ impl Engine {
             self.stop(end, actions);
         }
         self.read_on(actions);
-        let prepare = self.prepare(scan.next, actions);
+        let soonest = scan.next.into_iter().chain(self.agenda.next()).min();
+        let prepare = self.prepare(soonest, actions);
         let pause = self.lanes.next_wake();
         let rest = self.rests.next();
         let (head, hold) = self.hold_on(&scan, pause, rest);
@@ -238,7 +254,7 @@ impl Engine {
             },
         );
         let next = [
-            scan.next.map(|(at, _)| at),
+            soonest.map(|(at, _)| at),
             prepare,
             self.lanes.next_timer(),
             pause.map(|(until, _)| until),
@@ -246,6 +262,7 @@ impl Engine {
             self.next_deadline(),
             hop,
             self.over_at(),
+            self.time_ends(),
         ];
         next.into_iter().flatten().min()
     }
@@ -312,7 +329,7 @@ impl Engine {
         ready_at: Tick,
         actions: &mut Vec<Action>,
     ) {
-        let seq = self.arrived(ready_at);
+        let (seq, starved) = self.arrived(ready_at);
         if self.is_draining() {
             return;
         }
@@ -334,11 +351,19 @@ impl Engine {
             self.refuse(seq, Ok(job), Status::Failed, error, actions);
             return;
         }
-        let due = self.schedule.due();
+        let latest = self.schedule.latest();
+        let due = self.schedule.due(&job);
         let lane = self.lanes.enter(&job, || self.gate.enter(&job));
         let states = self.lanes.states(lane);
         let is_closed = self.lanes.is_closed(lane);
-        if !is_closed && let Some(why) = self.hopeless(&job, &states, due) {
+        let waits_for_its_time = match self.rules.arrivals {
+            Arrivals::Closed | Arrivals::Once => None,
+            Arrivals::Paced(..) | Arrivals::Replay(_) => due,
+        };
+        if !is_closed
+            && waits_for_its_time.is_none()
+            && let Some(why) = self.hopeless(&job, &states, due)
+        {
             self.leave(lane);
             let error = (FailureKind::QueueTimeout, why);
             self.refuse(seq, Ok(job), Status::Failed, error, actions);
@@ -352,25 +377,23 @@ impl Engine {
         let held = self.roll.get(ticket);
         held.lane = Some(lane);
         held.holds = holds;
-        held.work = Some(Work::new(job, due, self.now));
-        if is_closed {
-            self.vanish(ticket, actions);
-            return;
+        let mut work = Work::new(job, due, self.now);
+        work.starved = starved || due.is_some_and(|due| due < latest);
+        held.work = Some(work);
+        match waits_for_its_time {
+            _ if is_closed => self.vanish(ticket, actions),
+            Some(due) => self.awaits(ticket, due),
+            None => self.stands_in_line(ticket),
         }
-        if self.lines_up() {
-            self.watch(ticket);
-        }
-        self.joins(ticket, Joins::Fresh);
     }
 
-    /// A line that was asked for is here: its position in the input.
-    fn arrived(&mut self, ready_at: Tick) -> u64 {
+    /// A line that was asked for is here. Returns its position in the input, and whether it had to be waited for.
+    fn arrived(&mut self, ready_at: Tick) -> (u64, bool) {
         let seq = self.next_seq;
         self.next_seq += 1;
         self.metrics.read();
         self.asked = self.asked.saturating_sub(1);
-        self.schedule.read(ready_at);
-        seq
+        (seq, self.schedule.read(ready_at))
     }
 
     /// A job waits in its lane.
@@ -378,7 +401,7 @@ impl Engine {
         let held = self.roll.peek(ticket);
         let (lane, job) = (held.lane.expect(IN_A_LANE), &held.work().job);
         let entry = Entry {
-            seq: held.seq,
+            seq: held.turn,
             ticket,
             pays: self.gate.pays(job),
         };
@@ -569,6 +592,8 @@ impl Engine {
             None => work.waited(at),
             Some(_) => work.connected(at),
         }
+        let late_by = work.late_by(at).filter(|_| work.attempts == 1);
+        self.metrics.late_by(late_by);
     }
 
     fn answered(&mut self, ticket: Ticket, head: &Head) {
@@ -846,6 +871,9 @@ impl Engine {
             (Phase::Resting, _) => {
                 self.rests.take(|own| own == ticket);
             }
+            (Phase::Early, _) => {
+                self.agenda.take(|own| own == ticket);
+            }
             (Phase::Waiting | Phase::Flying | Phase::Done(_), _) => return,
         }
         self.vanish(ticket, actions);
@@ -856,8 +884,10 @@ impl Engine {
     fn read_on(&mut self, actions: &mut Vec<Action>) {
         let open = matches!(self.input, Input::Open) && !self.is_draining() && !self.stopped;
         let wanted = match self.rules.arrivals {
-            Arrivals::Closed => self.wanted,
+            Arrivals::Closed | Arrivals::Paced(..) => self.wanted,
             Arrivals::Once => usize::MAX,
+            // Stamps may be out of order: as many as may be held are put in order.
+            Arrivals::Replay(_) => self.rules.look_ahead.jobs,
         };
         let load = self.load_ahead();
         if !open || !LookAhead::is_short(wanted, &load) {
@@ -871,9 +901,19 @@ impl Engine {
         }
     }
 
+    /// Jobs that may go next. Where jobs have times, none is enough before one is due later than now.
+    fn ready(&self) -> usize {
+        let waiting = self.lanes.waiting_open();
+        match (&self.rules.arrivals, self.agenda.len()) {
+            (Arrivals::Closed | Arrivals::Once, _) => waiting,
+            (Arrivals::Paced(..) | Arrivals::Replay(_), 0) => 0,
+            (Arrivals::Paced(..) | Arrivals::Replay(_), early) => waiting + early,
+        }
+    }
+
     fn load_ahead(&self) -> Load {
         Load {
-            ready: self.lanes.waiting_open(),
+            ready: self.ready(),
             asked: self.asked,
             held: self.roll.len(),
             bytes: self.roll.bytes(),

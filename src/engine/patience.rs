@@ -8,7 +8,6 @@ use super::held::{Phase, Work};
 use super::keyed::StateId;
 use super::lanes::Rest;
 use super::obstacle::Until;
-use super::rules::Arrivals;
 use super::talk::Ticket;
 use super::{Action, Engine, IN_A_LANE};
 use crate::job::Job;
@@ -24,9 +23,10 @@ impl Engine {
     /// The last moment at which this job may go: counted from when it was due, where the run gives jobs due
     /// times, else from being head of its lane; and anew after each rest.
     fn deadline(&self, work: &Work) -> Option<Tick> {
-        let since = match (self.rules.arrivals, work.tries.is_empty()) {
-            (Arrivals::Once, true) => work.due.or(work.waits_since),
-            (Arrivals::Once, false) | (Arrivals::Closed, _) => work.waits_since,
+        let since = if self.rules.arrivals.are_scheduled() && work.tries.is_empty() {
+            work.due.or(work.waits_since)
+        } else {
+            work.waits_since
         };
         let waited = since.zip(self.rules.queue_timeout);
         let waited = waited.map(|(since, most)| since.after(most));
@@ -176,7 +176,7 @@ impl Engine {
 
     /// Whether a line is asked how long it takes.
     pub(super) fn lines_up(&self) -> bool {
-        self.rules.queue_timeout.is_some() && self.rules.arrivals == Arrivals::Once
+        self.rules.queue_timeout.is_some() && self.rules.arrivals.are_scheduled()
     }
 
     fn too_long(&self, at: Tick, since: Tick, owner: Option<Owner>) -> String {

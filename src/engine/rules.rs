@@ -13,6 +13,7 @@ use crate::proof::Proof;
 use crate::quota::Provider;
 use crate::redirect::Follow;
 use crate::retry::{Budget, Policy};
+use crate::shape::Arrivals;
 use crate::units::Cost;
 
 /// The rules of a run.
@@ -32,8 +33,10 @@ pub struct Rules {
     pub refund: Refund,
     /// The longest that a job may wait.
     pub queue_timeout: Option<Duration>,
-    /// When jobs are due.
+    /// When jobs are due. A Poisson process is drawn by the seed of the retries.
     pub arrivals: Arrivals,
+    /// So long after its beginning nothing new is sent; `None` without an end.
+    pub time: Option<Duration>,
     /// When a try is repeated.
     pub retry: Policy,
     /// What is done with redirects.
@@ -123,16 +126,6 @@ pub enum Refund {
     Never,
 }
 
-/// When jobs are due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Arrivals {
-    /// As slots and limits allow.
-    #[default]
-    Closed,
-    /// All at the start.
-    Once,
-}
-
 impl FromStr for Oversize {
     type Err = String;
 
@@ -166,27 +159,6 @@ impl fmt::Display for Refund {
     }
 }
 
-impl fmt::Display for Arrivals {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Closed => "closed",
-            Self::Once => "once",
-        })
-    }
-}
-
-impl FromStr for Arrivals {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "closed" => Ok(Self::Closed),
-            "once" => Ok(Self::Once),
-            _ => Err("write closed or once".to_owned()),
-        }
-    }
-}
-
 /// No chance: of a server that fails a third of its requests such rows are one in three billion.
 const BREAKS_AFTER: u32 = 20;
 
@@ -202,6 +174,7 @@ impl Default for Rules {
             refund: Refund::default(),
             queue_timeout: None,
             arrivals: Arrivals::default(),
+            time: None,
             retry: Policy::default(),
             follow: Follow::default(),
             budget: Budget::default(),
@@ -231,6 +204,7 @@ impl Rules {
             per_host: self.per_host.map(Cost::get),
             limits: self.limits.clone(),
             runs: AtOnce::One,
+            arrivals: self.arrivals.clone(),
         }
     }
 

@@ -1,17 +1,23 @@
-//! The schedule: when each job should go by the request limits alone. Floor 3: rules.
+//! The schedule: when each job should go, by its own time or by the request limits alone. Floor 3: rules.
 
 use std::collections::VecDeque;
 
-use super::rules::{Arrivals, Rules};
+use super::rules::Rules;
+use crate::job::Job;
 use crate::limit::{Counts, Limit, Ready, Spec, Used};
+use crate::shape::{Arrivals, Due};
 use crate::units::{Cost, Tick};
 
-/// Due times: request limits that start with the run and know nothing of slots, units, pauses or the
-/// server. Shifted only while the input had no line ready.
+/// Due times. Those that jobs or the command line give count from the start of the run, whatever happens.
+///
+/// Where they have none, it is by the request limits, which start with the run and know nothing of slots, units,
+/// pauses or the server: shifted only while the input had no line ready.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    arrivals: Arrivals,
+    due: Due,
     limits: Vec<Box<dyn Limit>>,
+    /// When the first line was asked for.
+    start: Option<Tick>,
     last: Tick,
     /// Lines asked for and not yet here: since when, and how many.
     asks: VecDeque<(Tick, usize)>,
@@ -22,11 +28,12 @@ impl Schedule {
         let ours = |spec: &&Spec| spec.counts == Counts::Requests && spec.per.is_none();
         let limits = match rules.arrivals {
             Arrivals::Closed => rules.limits.iter().filter(ours),
-            Arrivals::Once => [].iter().filter(ours),
+            Arrivals::Once | Arrivals::Paced(..) | Arrivals::Replay(_) => [].iter().filter(ours),
         };
         Self {
-            arrivals: rules.arrivals,
+            due: Due::new(&rules.arrivals, rules.retry.seed),
             limits: limits.map(|spec| spec.build(&rules.setting)).collect(),
+            start: None,
             last: Tick::ZERO,
             asks: VecDeque::new(),
         }
@@ -34,34 +41,53 @@ impl Schedule {
 
     /// More lines are wanted from `now` on.
     pub(super) fn asked(&mut self, now: Tick, lines: usize) {
+        self.start.get_or_insert(now);
         if self.asks.is_empty() && self.last == Tick::ZERO {
             self.last = now;
         }
         self.asks.push_back((now, lines));
     }
 
-    /// The next line came and had been ready at `ready_at`: later than it was asked for, the input was
-    /// what held it.
-    pub(super) fn read(&mut self, ready_at: Tick) {
+    /// When the run has begun; `None` before it has asked for a line.
+    pub(super) fn start(&self) -> Option<Tick> {
+        self.start
+    }
+
+    /// The next line came and had been ready at `ready_at`. Returns whether that was later than it was asked for: then
+    /// the input was what held it.
+    pub(super) fn read(&mut self, ready_at: Tick) -> bool {
         let Some((asked_at, lines)) = self.asks.front_mut() else {
-            return;
+            return false;
         };
         let starved = ready_at > *asked_at;
         *lines -= 1;
         if *lines == 0 {
             self.asks.pop_front();
         }
-        if starved && self.arrivals == Arrivals::Closed {
+        if starved {
             self.last = self.last.max(ready_at);
         }
+        starved
     }
 
-    /// The moment at which the job that was just read is due; `None` without a request limit: then it
-    /// is due when it is granted.
-    pub(super) fn due(&mut self) -> Option<Tick> {
-        if self.arrivals == Arrivals::Once {
-            return Some(self.last);
-        }
+    /// When the job that was just read is due; `None` without a time of its own or a request limit: then it is due
+    /// when it is granted.
+    pub(super) fn due(&mut self, job: &Job) -> Option<Tick> {
+        let start = self.start.unwrap_or_default();
+        self.due.next(job, start).or_else(|| self.by_limits())
+    }
+
+    /// The latest moment so far at which a job is due by a time of its own.
+    pub(super) fn latest(&self) -> Tick {
+        self.due.latest()
+    }
+
+    /// When the last of so many jobs is due, if that can be told.
+    pub(super) fn last_of(&self, jobs: u64) -> Option<Tick> {
+        self.due.last_of(jobs, self.start.unwrap_or_default())
+    }
+
+    fn by_limits(&mut self) -> Option<Tick> {
         if self.limits.is_empty() {
             return None;
         }

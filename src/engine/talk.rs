@@ -105,6 +105,8 @@ pub struct Grant {
 pub enum End {
     /// Every line has its result.
     Finished,
+    /// The time that it was given is over; what was in flight is finished.
+    TimeUp,
     /// Reading broke; every line that was read has its result.
     InputLost(Problem),
     /// Results could not be written.
@@ -120,6 +122,7 @@ impl End {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Finished => "finished",
+            Self::TimeUp => "time_up",
             Self::InputLost(_) => "input_lost",
             Self::SinkLost(_) => "results_lost",
             Self::Stopped(_) => "stopped",

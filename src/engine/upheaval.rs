@@ -74,6 +74,8 @@ struct World {
     signal: Option<(Signal, Tick)>,
     /// A rule has ended it before its time.
     ruled: Option<Tick>,
+    /// Its time is over.
+    timed: Option<Tick>,
     /// All tries fail, and no answer says when to come back.
     outage: bool,
     /// How often a job asked whether its origin is back.
@@ -96,7 +98,7 @@ struct World {
     /// What was handed over last.
     last: Option<u64>,
     /// What was sent by the last decision.
-    sent: Vec<(u64, Ticket)>,
+    sent: Vec<Ticket>,
     /// What was sent at all.
     tried: BTreeSet<u64>,
     recorded: BTreeSet<u64>,
@@ -143,7 +145,20 @@ fn rules(dice: &mut Dice) -> Rules {
         queue_timeout: dice
             .once_in(3)
             .then(|| Duration::from_millis(dice.below(400))),
-        arrivals: dice.pick(&[Arrivals::Closed, Arrivals::Once]),
+        arrivals: {
+            let shape = dice.pick(&[
+                "closed",
+                "once",
+                "even 100@0s",
+                "poisson 0@0s,300@1s,0@3s",
+                "replay 1x",
+                "replay 5x",
+            ]);
+            shape.parse().unwrap()
+        },
+        time: dice
+            .once_in(8)
+            .then(|| Duration::from_millis(dice.below(2_000))),
         retry: Policy {
             backoff: Backoff {
                 min: Duration::from_millis(1),
@@ -204,6 +219,7 @@ impl World {
             input_open: true,
             signal: None,
             ruled: None,
+            timed: None,
             outage: false,
             asked_origins: 0,
             went_on: 0,
@@ -258,6 +274,7 @@ impl World {
         Ok(Job {
             method,
             kept: Kept::of(&Headers::default(), Some(body.into()), None),
+            at: Some(Duration::from_millis(self.read * 10 + dice.below(200))),
             units: (!dice.once_in(4)).then(|| Units {
                 input: dice.below(10),
                 output: dice.below(5),
@@ -281,15 +298,23 @@ impl World {
 
     /// Whether nothing new may be sent.
     fn drains(&self) -> bool {
-        self.signal.is_some() || self.ruled.is_some()
+        self.signal.is_some() || self.ruled.is_some() || self.timed.is_some()
     }
 
     /// A rule has just ended the run: all that was not sent and has no result by then is withdrawn.
     fn heed(&mut self, actions: &[Action]) {
-        if self.ruled.is_some() || self.engine.stopped_by().is_none() {
-            return;
+        match (self.engine.stopped_by(), self.engine.time_up) {
+            (Some(_), _) if self.ruled.is_none() => self.ruled = Some(self.now),
+            (None, true) if self.timed.is_none() => {
+                let time = self.engine.rules.time.into_iter();
+                let time = time.chain(self.engine.rules.arrivals.end()).min();
+                assert!(self.signal.is_none(), "it ends already");
+                let over = Tick::ZERO.after(time.expect("it has an end"));
+                assert!(over <= self.now, "over before {over:?}");
+                self.timed = Some(self.now);
+            }
+            _ => return,
         }
-        self.ruled = Some(self.now);
         let before = actions.iter().filter_map(|action| match action {
             Action::Send(_, job, _) => Some(job.place.line),
             Action::Record(_, outcome) => Some(outcome.seq),
@@ -368,7 +393,10 @@ impl World {
                         held + self.asked <= bounds.jobs,
                         "{held} held, {lines} more"
                     );
-                    let once = self.engine.rules.arrivals == Arrivals::Once;
+                    let once = match self.engine.rules.arrivals {
+                        Arrivals::Closed | Arrivals::Paced(..) => false,
+                        Arrivals::Once | Arrivals::Replay(_) => true,
+                    };
                     assert!(
                         once || self.asked <= wanted,
                         "{} asked, {wanted} wanted",
@@ -392,7 +420,7 @@ impl World {
                         self.grounded.remove(&seq),
                         "{seq} is sent and does not wait"
                     );
-                    self.sent.push((seq, ticket));
+                    self.sent.push(ticket);
                     self.tried.insert(seq);
                     let lost = self.dice.once_in(12);
                     let flight = Flight {
@@ -763,7 +791,12 @@ impl World {
     fn counts_add_up(&mut self) {
         let engine = &self.engine;
         let (flying, grounded) = (self.flying.len(), self.grounded.len());
-        assert_eq!(engine.load(), (flying, grounded), "in flight, waiting");
+        let early = engine.agenda.len();
+        assert_eq!(
+            engine.load(),
+            (flying, grounded - early),
+            "in flight, waiting"
+        );
         assert_eq!(engine.is_idle(), flying + self.recording.len() == 0);
         assert_eq!(engine.asked, self.asked, "asked");
         let counts = engine.counts();
@@ -832,11 +865,11 @@ impl World {
                 );
                 assert!(!self.input_open && self.engine.roll.len() == 0);
             }
-            End::Signalled(_) | End::Stopped(_) if !self.stopped => {
+            End::TimeUp | End::Signalled(_) | End::Stopped(_) if !self.stopped => {
                 assert!(self.flying.is_empty() && self.recording.is_empty());
                 assert_eq!(self.engine.roll.len(), 0);
             }
-            End::Signalled(_) | End::Stopped(_) | End::SinkLost(_) => {}
+            End::TimeUp | End::Signalled(_) | End::Stopped(_) | End::SinkLost(_) => {}
         }
         // What comes after the end is of no consequence.
         for ticket in self.flying.keys().copied().collect::<Vec<_>>() {

@@ -89,7 +89,10 @@ impl Engine {
         let resting = self
             .rests
             .take(|ticket| roll.peek(ticket).lane == Some(lane));
-        for ticket in resting {
+        let early = self
+            .agenda
+            .take(|ticket| roll.peek(ticket).lane == Some(lane));
+        for ticket in resting.into_iter().chain(early) {
             self.vanish(ticket, actions);
         }
         if self.lanes.are_closed() {

@@ -82,6 +82,9 @@ pub struct Figures {
     /// What filled the look-ahead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_of: Option<String>,
+    /// Jobs that were late, by what held them; of older versions none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub late_by: BTreeMap<String, u64>,
     /// What was learnt of the limits of the servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<learnt::Kept>,
@@ -170,11 +173,15 @@ impl Ended {
             how: end.word().to_owned(),
             why: match end {
                 End::InputLost(problem) | End::SinkLost(problem) => Some(problem.to_string()),
-                End::Finished | End::Stopped(_) | End::Signalled(_) => None,
+                End::Finished | End::TimeUp | End::Stopped(_) | End::Signalled(_) => None,
             },
             stopped: match end {
                 End::Stopped(stopped) => Some(stopped.clone()),
-                End::Finished | End::InputLost(_) | End::SinkLost(_) | End::Signalled(_) => None,
+                End::Finished
+                | End::TimeUp
+                | End::InputLost(_)
+                | End::SinkLost(_)
+                | End::Signalled(_) => None,
             },
             figures: Some(Figures::of(report)),
             counts: counted.map(|(name, count)| (name.to_owned(), count)).into(),
@@ -206,6 +213,7 @@ impl Ended {
         };
         match self.how.as_str() {
             "finished" => Some(End::Finished),
+            "time_up" => Some(End::TimeUp),
             "input_lost" => Some(End::InputLost(lost(Exit::Usage))),
             "results_lost" => Some(End::SinkLost(lost(Exit::Unwritten))),
             "stopped" => self.stopped.clone().map(End::Stopped),
@@ -222,6 +230,7 @@ impl Figures {
         let since_start = |at: Tick| ms(at.since(Tick::ZERO));
         let unseen = summary.unseen.unwrap_or_default();
         let (shares, waits) = (stretch.shares.iter(), summary.tally.waits.iter());
+        let late_by = summary.late_by.iter().flatten();
         let mut seconds: BTreeMap<u32, u64> = BTreeMap::new();
         for &answers in &stretch.per_second {
             *seconds.entry(answers).or_default() += 1;
@@ -266,6 +275,9 @@ impl Figures {
                 .collect(),
             units: summary.tally.units,
             full_of: summary.full_of.clone(),
+            late_by: late_by
+                .map(|(owner, count)| (owner.word().into_owned(), *count))
+                .collect(),
             learnt: learnt::kept(&summary.learning),
             evidence: Evidence::from(&summary.evidence),
         }
@@ -326,6 +338,11 @@ impl Figures {
                 .collect(),
             units: self.units,
             full_of: self.full_of.clone(),
+            late_by: self
+                .late_by
+                .iter()
+                .filter_map(|(owner, count)| Some((named(Owner::of(owner)?)?, *count)))
+                .collect(),
             learning: learnt::learning(&self.learnt, started),
             evidence: self.evidence.told(),
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::learnt::Learning;
 use super::stretch::summed;
-use super::{Evidence, Measure, Part, Stretch, Summary, Tally, Unseen};
+use super::{Evidence, LateBy, Measure, Part, Stretch, Summary, Tally, Unseen};
 use crate::outcome::{UnitsSpent, Waits};
 use crate::proof::{Proven, most_at_once};
 use crate::units::Tick;
@@ -37,6 +37,8 @@ pub struct Told {
     pub units: UnitsSpent,
     /// The origin, and the keys, that filled the look-ahead.
     pub full_of: Option<String>,
+    /// What made its jobs late.
+    pub late_by: LateBy,
     /// What was learnt of the limits of the servers.
     pub learning: Learning,
     /// What the answers have told of limits.
@@ -141,6 +143,7 @@ impl Runs {
             stretch: self.stretch(found.measure),
             peak_in_flight: found.peak_in_flight.max(peak.unwrap_or_default()),
             full_of: self.told().find_map(|told| told.full_of.clone()),
+            late_by: self.late_by(),
             learning: self
                 .told()
                 .fold(Learning::default(), |sum, told| sum.and(&told.learning)),
@@ -148,6 +151,17 @@ impl Runs {
             proof: found.proof,
             unrecorded: Vec::new(),
         }
+    }
+
+    /// `None` if one of them does not tell.
+    fn late_by(&self) -> Option<LateBy> {
+        let mut all = LateBy::default();
+        for run in &self.0 {
+            for (owner, count) in &run.told.as_ref()?.late_by {
+                *all.entry(*owner).or_default() += count;
+            }
+        }
+        Some(all)
     }
 
     fn evidence(&self) -> Evidence {

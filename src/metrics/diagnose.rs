@@ -450,15 +450,27 @@ impl Seen<'_> {
                 "writing results was the bottleneck".to_owned(),
                 "--body none writes less for each job; a faster disk for -o does too".to_owned(),
             ),
+            Owner::Nothing if self.setup.arrivals.are_scheduled() => (
+                format!(
+                    "the schedule chose this rate: {}, and each job was sent when it was due",
+                    self.setup.arrivals.as_options()
+                ),
+                self.slots_that_did(),
+            ),
             Owner::Nothing => (
                 "nothing held the jobs back: each was sent as soon as it was read".to_owned(),
-                match (self.setup.runs.count(), self.summary.peak_in_flight.max(1)) {
-                    (1, peak) => format!("--concurrency {peak} would do"),
-                    (_, peak) => format!("{} would do for all runs", plural(peak, "slot", "slots")),
-                },
+                self.slots_that_did(),
             ),
         };
         Cure { verdict, advice }
+    }
+
+    /// As many as were used at once.
+    fn slots_that_did(&self) -> String {
+        match (self.setup.runs.count(), self.summary.peak_in_flight.max(1)) {
+            (1, peak) => format!("--concurrency {peak} would do"),
+            (_, peak) => format!("{} would do for all runs", plural(peak, "slot", "slots")),
+        }
     }
 
     /// The rows of the rate limits, by what they count and by which rule.
@@ -584,6 +596,7 @@ mod tests {
                 limit("10/s fixed"),
             ],
             runs: AtOnce::One,
+            ..Setup::default()
         };
         let theory = Theory::of(&setup, &summary);
         Diagnosis::of(&summary, &setup, &theory)
@@ -679,6 +692,7 @@ mod tests {
                 per_host: None,
                 limits: Vec::new(),
                 runs: AtOnce::One,
+                ..Setup::default()
             };
             let theory = Theory::of(&setup, &summary);
             Diagnosis::of(&summary, &setup, &theory).verdict
@@ -784,6 +798,7 @@ mod tests {
                 per_host: None,
                 limits: Vec::new(),
                 runs: AtOnce::One,
+                ..Setup::default()
             };
             let theory = Theory::of(&setup, &summary);
             let Diagnosis {

@@ -8,6 +8,7 @@ pub mod diagnose;
 mod evidence;
 mod figures;
 mod latencies;
+mod lateness;
 mod learnt;
 pub mod littles;
 mod measure;
@@ -36,6 +37,7 @@ pub use busiest::Busiest;
 pub use evidence::{Evidence, Stated};
 pub use figures::Figures;
 pub use latencies::{LONGEST, Latencies};
+pub use lateness::{LateBy, Lateness, STEPS};
 pub use learnt::{KeyLearnt, Learning, ToldLimit};
 pub use measure::Measure;
 pub use owner::{HoldOn, Owner, Turn};
@@ -89,6 +91,7 @@ pub struct Metrics {
     /// Results of this run without a try.
     untried: u64,
     full_of: Option<String>,
+    late_by: LateBy,
     learning: Learning,
     evidence: Evidence,
     proof: Proof,
@@ -121,6 +124,7 @@ impl Metrics {
             last_grant: Tick::ZERO,
             untried: 0,
             full_of: None,
+            late_by: LateBy::default(),
             learning: Learning::default(),
             evidence: Evidence::default(),
             proof,
@@ -349,6 +353,13 @@ impl Metrics {
         }
     }
 
+    /// A job was sent late, held by this owner; `None` if it was in time.
+    pub fn late_by(&mut self, owner: Option<Owner>) {
+        if let Some(owner) = owner {
+            *self.late_by.entry(owner).or_default() += 1;
+        }
+    }
+
     /// Something is known anew of the limit of this name of this key's server.
     pub fn learnt(
         &mut self,
@@ -435,6 +446,7 @@ impl Metrics {
             stretch,
             peak_in_flight: self.peak_in_flight,
             full_of: self.full_of,
+            late_by: Some(self.late_by),
             learning: self.learning,
             evidence: self.evidence,
             proof: self.proof.close(),

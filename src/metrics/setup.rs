@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use super::Owner;
 use crate::limit::{Counts, Kind, Spec};
+use crate::shape::Arrivals;
 use crate::units::Rate;
 
 /// The bounds of a run, as far as theory and reports need them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Setup {
     /// Slots; `None` without a limit.
     pub slots: Option<u64>,
@@ -17,6 +18,8 @@ pub struct Setup {
     pub limits: Vec<Spec>,
     /// The runs that went on at once.
     pub runs: AtOnce,
+    /// When jobs were due.
+    pub arrivals: Arrivals,
 }
 
 /// How many runs went on at once, and whose the limits were. The slots are those of all of them.

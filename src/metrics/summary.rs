@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Evidence, Latencies, Learning, Stretch, Tally, Unseen};
+use super::{Evidence, LateBy, Latencies, Learning, Stretch, Tally, Unseen};
 use crate::job::Keys;
 use crate::outcome::{Status, Try};
 use crate::proof::Proven;
@@ -25,6 +25,8 @@ pub struct Summary {
     pub peak_in_flight: u64,
     /// The origin, and the keys, that filled the look-ahead.
     pub full_of: Option<String>,
+    /// What made jobs late; `None` if nothing tells.
+    pub late_by: Option<LateBy>,
     /// What it has learnt of the limits of its servers.
     pub learning: Learning,
     /// What the answers have told of limits.

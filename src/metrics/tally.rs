@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::{ByVerdict, Counts, LATE, Sends, Streams, Timeline};
+use super::{ByVerdict, Counts, LATE, Lateness, Sends, Streams, Timeline};
 use crate::outcome::{FailureKind, Outcome, Status, Try, UnitsSpent, Waits};
 use crate::stream::Pace;
 use crate::units::{Tick, nanos, whole_micros};
@@ -38,6 +38,8 @@ pub struct Tally {
     pub service: ByVerdict,
     /// Last byte minus due.
     pub since_due: ByVerdict,
+    /// First send minus due.
+    pub lateness: Lateness,
     /// What the jobs waited for, summed.
     pub waits: Waits,
     /// What all tries reserved and used, where a limit counts units.
@@ -112,7 +114,11 @@ impl<'a> Done<'a> {
             error: outcome.error.as_ref().map(|(kind, _)| *kind),
             service: outcome.latency().map(whole_micros),
             since_due: outcome.since_due().map(whole_micros),
-            late: first.and_then(|first| Some(first.sent?.since(first.due))),
+            late: first.and_then(|first| {
+                let [sent, due] =
+                    [first.sent?, first.due].map(|at| whole_micros(at.since(Tick::ZERO)));
+                Some(sent.saturating_sub(due))
+            }),
             pace: last.and_then(|last| Some(last.stream.as_ref()?.pace(last.sent?))),
             waits: &outcome.waits,
         }
@@ -162,7 +168,10 @@ impl Tally {
             let streams = self.streams.get_or_insert_default();
             streams.done(pace, done.status);
         }
-        self.late += u64::from(done.late.is_some_and(|late| late > LATE));
+        if let Some(late) = done.late {
+            self.late += u64::from(late > LATE);
+            self.lateness.add(late);
+        }
         for (name, span) in done.waits.iter() {
             self.waits.add(name, whole_micros(span));
         }

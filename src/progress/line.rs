@@ -228,6 +228,7 @@ pub(super) mod tests {
             per_host: None,
             limits: limits.iter().map(|limit| limit.parse().unwrap()).collect(),
             runs: AtOnce::One,
+            ..Setup::default()
         }
     }
 

@@ -285,6 +285,7 @@ mod tests {
             slots: Some(1),
             limits: Vec::new(),
             runs: AtOnce::One,
+            ..Setup::default()
         };
         let mut progress = Progress::on(
             mode,
@@ -344,6 +345,7 @@ mod tests {
                 slots: Some(1),
                 limits: Vec::new(),
                 runs: AtOnce::One,
+                ..Setup::default()
             };
             let mut progress = Progress::on(
                 mode,

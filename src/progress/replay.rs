@@ -76,6 +76,7 @@ impl Terminal {
             slots: Some(1),
             limits: Vec::new(),
             runs: AtOnce::One,
+            ..Setup::default()
         };
         let own = self.clone();
         let look = Box::new(move || Some(own.0.lock().unwrap().1));

@@ -9,7 +9,14 @@ use super::json::json;
 const HEADING: [&str; 4] = ["metric", "label", "value", "unit"];
 
 /// Objects whose keys are names, not parts of the metric.
-const NAMED: [&str; 4] = ["failures", "statuses", "try_failures", "waits_ms"];
+const NAMED: [&str; 6] = [
+    "failures",
+    "lateness.by",
+    "lateness.over",
+    "statuses",
+    "try_failures",
+    "waits_ms",
+];
 
 /// What tells the elements of a list apart, one of which each of them has.
 const LABELS: [&str; 4] = ["name", "owner", "per_s", "expr"];

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::late::Late;
 use super::table::QUANTILES;
-use super::{Report, Standing, learnt, proof, sources};
+use super::{Report, Standing, lateness, learnt, proof, sources};
 use crate::engine::End;
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::Cause;
@@ -27,6 +27,10 @@ pub fn json(report: &Report) -> Value {
     let learnt = learnt::kept(&report.summary.learning);
     object.insert("learnt".to_owned(), json!(learnt));
     object.insert("streams".to_owned(), json!(streams(report)));
+    object.insert(
+        "lateness".to_owned(),
+        json!(lateness::json(&report.setup, &report.summary)),
+    );
     if let Some(sources) = &report.sources {
         object.insert("results".to_owned(), sources::json(sources));
     }
@@ -245,7 +249,7 @@ fn by_verdict(latencies: &ByVerdict) -> Value {
 }
 
 /// The keys are the percentiles without their point: `p50`, `p999`.
-fn quantiles(latencies: &Latencies) -> Value {
+pub(super) fn quantiles(latencies: &Latencies) -> Map<String, Value> {
     let mut object: Map<String, Value> = QUANTILES
         .iter()
         .map(|(name, quantile)| {
@@ -256,7 +260,7 @@ fn quantiles(latencies: &Latencies) -> Value {
     object.insert("max".to_owned(), json!(latencies.max().map(millis)));
     object.insert("n".to_owned(), json!(latencies.count()));
     object.insert("beyond_1h".to_owned(), json!(latencies.beyond()));
-    Value::Object(object)
+    object
 }
 
 pub(super) fn counted<K: std::fmt::Display>(counts: &BTreeMap<K, u64>) -> Map<String, Value> {

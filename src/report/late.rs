@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::Report;
-use crate::engine::Arrivals;
 use crate::limit::{Leaves, Spec};
 use crate::metrics::{LATE, Owner, Part, Waited, waited};
+use crate::shape::Arrivals;
 use crate::units::show_span;
 
 /// What held jobs from their first send after they were due.
@@ -127,7 +127,7 @@ impl Report {
         };
         match hold.owner {
             Some(Owner::Limit(number)) => {
-                self.facts.arrivals == Arrivals::Closed
+                self.setup.arrivals == Arrivals::Closed
                     && self.setup.limits.get(number).is_some_and(on_schedule)
             }
             Some(_) => false,

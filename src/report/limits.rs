@@ -21,6 +21,17 @@ pub fn listed(heading: &str, parts: &[String], columns: Columns) -> String {
     whole.collect::<Vec<_>>().join(";\n")
 }
 
+/// When jobs are due, in a sentence; `None` where they go as slots and limits allow.
+pub fn schedule(setup: &Setup) -> Option<String> {
+    let arrivals = &setup.arrivals;
+    arrivals.are_scheduled().then(|| {
+        format!(
+            "{}: each job is due at its time, and goes then or as soon as slots and limits let it",
+            arrivals.as_options()
+        )
+    })
+}
+
 /// Each bound in a sentence. Grants of buckets may be charged for up to `slack` ago.
 pub fn in_force(setup: &Setup, slack: Duration) -> Vec<String> {
     let slots = setup.slots.map(said::slots);

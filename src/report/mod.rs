@@ -13,6 +13,7 @@ pub mod hdr;
 pub mod html;
 pub mod json;
 mod late;
+mod lateness;
 pub mod learnt;
 pub mod limits;
 #[cfg(test)]
@@ -37,7 +38,7 @@ pub use sources::{Source, Sources};
 
 use std::time::Duration;
 
-use crate::engine::{Arrivals, End, Refund};
+use crate::engine::{End, Refund};
 use crate::metrics::condition::{Condition, Judged, Known};
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::Theory;
@@ -73,8 +74,6 @@ pub struct Facts {
     pub seed: Option<u64>,
     /// What carried the requests.
     pub transport: Option<String>,
-    /// When jobs were due.
-    pub arrivals: Arrivals,
     /// What became of units that were not used.
     pub refund: Refund,
     /// Whether the run is over, and why.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::{Facts, Report, Source, Sources, Standing};
-use crate::engine::{Arrivals, End, Refund, Signal};
+use crate::engine::{End, Refund, Signal};
 use crate::error::{Exit, Problem};
 use crate::job::{BadLine, JobHash, Keys, Place};
 use crate::limit::{Counts, Spec};
@@ -40,6 +40,7 @@ pub(super) fn setup(slots: u64, limits: &[(&str, &str)]) -> Setup {
         per_host: None,
         limits: limits.iter().map(limit).collect(),
         runs: AtOnce::One,
+        ..Setup::default()
     }
 }
 
@@ -49,7 +50,6 @@ pub(super) fn facts() -> Facts {
         inputs: vec!["jobs.jsonl".to_owned()],
         seed: Some(42),
         transport: Some("reqwest".to_owned()),
-        arrivals: Arrivals::Closed,
         refund: Refund::Unused,
         end: Standing::Over(End::Finished),
     }
@@ -298,6 +298,7 @@ pub(super) fn all() -> Vec<(&'static str, Report)> {
         per_host: None,
         limits: Vec::new(),
         runs: AtOnce::One,
+        ..Setup::default()
     };
     let second = Duration::from_secs(1);
     let ok = |_| Some(200);
@@ -309,6 +310,10 @@ pub(super) fn all() -> Vec<(&'static str, Report)> {
         ..Unseen::default()
     });
     interrupted.summary.tally.counts.read += 40;
+    let mut scheduled = held_by_slots();
+    scheduled.setup.arrivals = "even 0@0s,500/s@10s".parse().unwrap();
+    scheduled.summary.late_by = Some([(Owner::Slot, 3900), (Owner::Client, 7)].into());
+    let scheduled = Report::new(scheduled.summary, scheduled.setup, scheduled.facts);
     let mut resumed = held_by_qps();
     (
         resumed.summary.tally.counts.done_before,
@@ -319,6 +324,7 @@ pub(super) fn all() -> Vec<(&'static str, Report)> {
         ("held by qps", held_by_qps()),
         ("held by slots", held_by_slots()),
         ("streamed", streamed()),
+        ("scheduled", scheduled),
         ("unconnected", unconnected()),
         ("empty", empty()),
         (

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::page::{Look, Page, Sections, Tone};
 use super::table::{Part, Tell};
-use super::{Report, Standing, learnt, proof, said};
+use super::{Report, Standing, lateness, learnt, proof, said};
 use crate::engine::{End, Refund, Signal};
 use crate::error::Exit;
 use crate::limit::Counts;
@@ -241,6 +241,13 @@ impl Page {
 
     /// The sentence for coordinated omission: service time alone would hide the wait before the send.
     fn lateness(&mut self, report: &Report) {
+        if let Some(lines) = lateness::lines(&report.setup, &report.summary) {
+            for (nth, line) in lines.iter().enumerate() {
+                let heading = if nth == 0 { "LATE" } else { "" };
+                self.section(heading, line, Tone::Calm);
+            }
+            return;
+        }
         let p99 = |latencies: &ByVerdict| latencies.ok.quantile(0.99);
         let summary = &report.summary;
         let (Some(service), Some(since_due)) =
@@ -428,6 +435,7 @@ pub(super) fn ended(end: &Standing) -> Option<String> {
     };
     Some(match end {
         End::Finished => return None,
+        End::TimeUp => "its time was over".to_owned(),
         End::InputLost(problem) => format!("reading broke: {}", one_line(&problem.to_string())),
         End::SinkLost(problem) if problem.exit == Exit::PipeClosed => {
             "whoever read the results has closed the pipe".to_owned()

@@ -242,6 +242,7 @@ impl Verified {
             slots: self.slots.map(|(slots, _)| slots),
             limits: limits.map(|proved| proved.limit.clone()).collect(),
             runs: AtOnce::One,
+            ..Setup::default()
         }
     }
 

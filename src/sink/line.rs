@@ -503,6 +503,7 @@ mod tests {
             at: None,
             hash: JobHash(0x9f3c),
             repeat: Repeat::ByMethod,
+            round: 0,
             history: History::New,
         }
     }

@@ -22,14 +22,16 @@ pub(super) fn read(at: At<'_>) -> Result<Duration, Fault> {
         },
         At::Text(text, at) => (seconds(text).or_else(|| date_time(text)), at),
     };
-    said.ok_or_else(|| {
-        Fault::new(
-            at,
-            "\"at\" is no moment",
-            "write seconds from 0 (0.250), or a date of RFC 3339 (\"2026-11-30T09:00:00.250Z\")",
-        )
-    })
+    said.ok_or_else(|| Fault::new(at, "\"at\" is no moment", MEND))
 }
+
+/// Nobody can replay a job of which nothing says when it was.
+pub(super) fn missing() -> Fault {
+    Fault::new(1, "\"at\" is missing, and the run is a replay", MEND)
+}
+
+const MEND: &str =
+    "write seconds from 0 (0.250), or a date of RFC 3339 (\"2026-11-30T09:00:00.250Z\")";
 
 fn seconds(text: &str) -> Option<Duration> {
     let seconds: f64 = serde_json::from_str(text).ok()?;

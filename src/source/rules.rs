@@ -102,6 +102,7 @@ impl Rules {
         let at = match self.times {
             Times::Ignored => None,
             Times::Read => draft.at.map(at::read).transpose()?,
+            Times::Needed => Some(at::read(draft.at.ok_or_else(at::missing)?)?),
         };
         let bytes = body.as_deref();
         let hash = hash::of_job(&method, &target.written, bytes, headers.lines());
@@ -127,6 +128,7 @@ impl Rules {
                 Repeat::ByMethod => Repeat::ByMethod,
                 Repeat::Always => draft.repeat,
             },
+            round: 0,
             history: History::New,
         })
     }

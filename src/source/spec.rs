@@ -92,6 +92,8 @@ pub enum Times {
     Ignored,
     /// Each job has what its `at` says; a line whose `at` is no moment makes no job.
     Read,
+    /// The same, and a line without `at` makes no job.
+    Needed,
 }
 
 /// What to read, and what the command line adds to every job.

@@ -73,7 +73,15 @@ fn what_a_flag_cannot_mean_is_a_usage_error_with_the_form() {
         ("--refund", "x", "unused, never"),
         ("--oversize", "x", "fail, wait"),
         ("--usage", "x", "/NAME"),
-        ("--arrivals", "x", "closed, once"),
+        ("--arrivals", "x", "closed, once, even, poisson"),
+        ("--speed", "0x", "above 0"),
+        ("--speed", "fast", "2x"),
+        ("--ramp", "10", "RATE@TIME"),
+        ("--ramp", "10@5s,20@1s", "1s comes after 5s"),
+        ("--ramp", "0@0s", "no rate is above 0"),
+        ("--ramp", "-1@0s", "rate \"-1\""),
+        ("--for", "0s", "above 0s"),
+        ("--for", "-1s", "write a time"),
         ("--lookahead", "0", "from 1"),
     ];
     let server = Server::start([Step::ok()]);

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use http::StatusCode;
 use shaper::drive::simulated::{self, Seen, Simulation};
-use shaper::engine::{Arrivals, End, Grant, Oversize, Refund, Rules};
+use shaper::engine::{End, Grant, Oversize, Refund, Rules};
 use shaper::fields::Fields;
 use shaper::job::{Job, Origin, Units, UnitsFrom};
 use shaper::limit::Spec;
 use shaper::metrics::Summary;
 use shaper::outcome::{Failure, FailureKind, Reply, Usage};
+use shaper::shape::Arrivals;
 use shaper::units::{Cost, Tick};
 
 use super::{MILLI, SECOND, job, jobs, ok_after, rules, sends};
@@ -259,7 +260,7 @@ fn a_pause_that_lasts_longer_than_a_job_can_wait_fails_it_at_once() {
     for arrivals in [Arrivals::Closed, Arrivals::Once] {
         let mut rules = Rules {
             queue_timeout: Some(Duration::from_secs(3)),
-            arrivals,
+            arrivals: arrivals.clone(),
             ..rules(Some(1), Vec::new())
         };
         rules.retry.max_attempts = NonZeroU32::MIN;

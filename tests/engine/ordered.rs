@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use http::StatusCode;
 use shaper::drive::simulated::{self, Seen, Simulation};
-use shaper::engine::{Action, Arrivals, End, Engine, Event, LookAhead, Order, Rules, Signal};
+use shaper::engine::{Action, End, Engine, Event, LookAhead, Order, Rules, Signal};
 use shaper::fields::Fields;
 use shaper::job::{BadLine, Job, JobHash, Origin, Place};
 use shaper::limit::KeyBy;
 use shaper::metrics::{Owner, Summary};
 use shaper::outcome::{Failure, Reply, Status};
 use shaper::retry::{Backoff, Jitter, Policy};
+use shaper::shape::Arrivals;
 use shaper::units::{Cost, Tick};
 
 use super::{MILLI, SECOND, job, rules};

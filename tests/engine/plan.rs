@@ -5,11 +5,11 @@ use std::num::NonZeroU32;
 use super::*;
 use shaper::drive::forecast::{self, Planned, Terms};
 use shaper::drive::what_if::what_if;
-use shaper::engine::Arrivals;
 use shaper::job::BadLine;
 use shaper::job::JobHash;
 use shaper::limit::{Guard, Setting};
 use shaper::report::forecast::{Cell, Gain, Least, Sample, Slots, WhatIf};
+use shaper::shape::Arrivals;
 
 fn terms(slots: Option<u64>, limits: &[&str], api: &str) -> Terms {
     let limits = limits.iter().map(|spec| spec.parse().unwrap()).collect();

@@ -48,6 +48,7 @@ fn finding(limits: &[&str], server: impl FnMut(u64) -> Answer) -> String {
         per_host: None,
         limits,
         runs: AtOnce::One,
+        ..Setup::default()
     };
     let summary = run(rules, 400, server);
     let theory = Theory::of(&setup, &summary);

@@ -33,7 +33,9 @@ fn run(
 fn told(end: &End) -> &str {
     match end {
         End::Stopped(stopped) => &stopped.told,
-        End::Finished | End::InputLost(_) | End::SinkLost(_) | End::Signalled(_) => "",
+        End::Finished | End::TimeUp | End::InputLost(_) | End::SinkLost(_) | End::Signalled(_) => {
+            ""
+        }
     }
 }
 

@@ -93,13 +93,13 @@ pub(crate) fn recorded_at(
         per_host: None,
         limits: rules.limits.clone(),
         runs: AtOnce::One,
+        arrivals: rules.arrivals.clone(),
     };
     let facts = Facts {
         started: Some(Duration::from_secs(started)),
         inputs: vec!["jobs.urls".to_owned()],
         seed: Some(7),
         transport: Some("none".to_owned()),
-        arrivals: rules.arrivals,
         refund: rules.refund,
         end: Standing::Over(end),
     };

@@ -7,6 +7,7 @@ mod mock;
 mod plan;
 mod report;
 mod run;
+mod shape;
 mod show;
 mod verify;
 
@@ -18,7 +19,10 @@ pub(super) use conditions::{FailIfArgs, StopIfArgs};
 pub(super) use mock::MockArgs;
 pub(super) use plan::{ApiArgs, PlanArgs};
 pub(super) use report::ReportArgs;
-pub(super) use run::{InputArgs, JobArgs, LimitArgs, OutputArgs, RuleArgs, RunArgs, TransportArgs};
+pub(super) use run::{
+    InputArgs, JobArgs, LimitArgs, OutputArgs, ReplayArgs, RuleArgs, RunArgs, TransportArgs,
+};
+pub(super) use shape::ShapeArgs;
 pub(super) use show::ShowArgs;
 pub(super) use verify::VerifyArgs;
 
@@ -50,6 +54,8 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Do the jobs under the limits, write one result per job, report
     Run(Box<RunArgs>),
+    /// Do recorded jobs at the times at which they were recorded: run --replay
+    Replay(Box<ReplayArgs>),
     /// The same jobs under several disciplines, side by side; in virtual time, nothing is sent
     Compare(Box<CompareArgs>),
     /// The same run in virtual time: how long, which limit binds when, what could never go; sends nothing

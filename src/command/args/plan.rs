@@ -7,6 +7,7 @@ use clap::{ArgAction, Args};
 
 use super::super::values::order;
 use super::compare::ApiWords;
+use super::run::RECORDED;
 use super::{InputArgs, JobArgs, RuleArgs, ShowArgs};
 use crate::engine::Order;
 use crate::model::Latency;
@@ -17,6 +18,7 @@ use crate::report::forecast::Price;
 #[command(
     mut_arg("html", |arg| arg.hide(true)),
     mut_arg("hdr", |arg| arg.hide(true)),
+    mut_arg("concurrency", |arg| arg.default_value_if("replay", "true", RECORDED)),
     after_help = "Nothing is sent: the same engine runs the same jobs in virtual time, under the limits of `run`. The
 same seed gives the same plan; windows and rests are those of a run that begins at a whole second.
 

@@ -15,9 +15,9 @@ use super::super::values::{
     header_from, header_line, listen, one_of, or_else, order, provider, proxy_or_none,
     rate_or_none, seed, shard, span_or_none, wait_or_none, window,
 };
-use super::{FailIfArgs, ShowArgs, StopIfArgs};
+use super::{FailIfArgs, ShapeArgs, ShowArgs, StopIfArgs};
 use crate::client::{ClientSpec, Detour, Http, Proxy, Reach, Route, TlsSpec, Transport};
-use crate::engine::{Arrivals, Order, Oversize, Refund};
+use crate::engine::{Order, Oversize, Refund};
 use crate::error::Problem;
 use crate::estimate::Estimator;
 use crate::headers::Headers;
@@ -35,6 +35,8 @@ use crate::usage::UsageAt;
 /// `shaper run`.
 #[derive(Debug, Args)]
 #[command(
+    mut_arg("concurrency", |arg| arg.default_value_if("replay", "true", RECORDED)),
+    mut_arg("for", |arg| arg.conflicts_with("resume")),
     after_help = "RATE is N/DUR: 10, 10/s, 600/m, 600rpm, 0.5/s, 100/250ms; DUR is 250ms, 1.5s, 30, 2m, 1h30m, a bare
 number is seconds. none is no limit.
 
@@ -77,12 +79,40 @@ pub(in crate::command) struct RunArgs {
     pub(in crate::command) resume: ResumeArgs,
 }
 
+/// `shaper replay`.
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("replay", |arg| arg.hide(true).default_value("true")),
+    mut_arg("concurrency", |arg| arg.default_value(RECORDED)),
+    after_help = "The same as shaper run --replay: each job is due at its \"at\", seconds from the first or a date of RFC 3339, and
+goes then or as soon as slots and limits let it. None is left out; the report says how late they were, and why.
+
+Examples:
+  shaper replay recorded.jsonl --speed 2x -o results.jsonl
+  shaper replay recorded.jsonl --qps 100 --base-url http://127.0.0.1:8080
+  shaper plan recorded.jsonl --replay --speed 60x
+
+Exit codes: 0 all ok, 1 some failed or invalid, or a --stop-if ended it, 2 flags or input unusable, 3 results
+not written, 5 a --fail-if is true, 130 interrupted, 143 terminated, 141 stdout closed."
+)]
+pub(in crate::command) struct ReplayArgs {
+    /// The run.
+    #[command(flatten)]
+    pub(in crate::command) run: RunArgs,
+}
+
+/// The slots of a replay: users who were there at once waited for nobody.
+pub(super) const RECORDED: &str = "1000";
+
 /// By which rules jobs are done.
 #[derive(Debug, Args)]
 pub(in crate::command) struct RuleArgs {
     /// The limits.
     #[command(flatten)]
     pub(in crate::command) limits: LimitArgs,
+    /// When jobs are due.
+    #[command(flatten)]
+    pub(in crate::command) shape: ShapeArgs,
     /// How jobs wait for them.
     #[command(flatten)]
     pub(in crate::command) waiting: WaitingArgs,
@@ -146,9 +176,6 @@ pub(in crate::command) struct WaitingArgs {
     /// the period; 0 is none
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_duration)]
     pub(in crate::command) guard: Option<Duration>,
-    /// When jobs are due: closed (as slots and limits allow), once (all at the start)
-    #[arg(long, value_name = "WHEN", default_value = "closed", value_parser = one_of::<Arrivals>(["closed", "once"]), hide_possible_values = true)]
-    pub(in crate::command) arrivals: Arrivals,
     /// Most jobs held at once: waiting, resting, in flight, unwritten
     #[arg(long, value_name = "N", default_value = "10000", allow_hyphen_values = true, value_parser = count)]
     pub(in crate::command) lookahead: Cost,
@@ -219,7 +246,7 @@ pub(in crate::command) struct RetryArgs {
     /// Whose headers the answers have; default: by the host, or by the headers
     #[arg(long, value_name = "NAME", value_parser = provider())]
     pub(in crate::command) provider: Option<&'static Provider>,
-    /// Seed of the jitter; default: a new one for each run
+    /// Seed of the jitter, and of --arrivals poisson; default: a new one for each run
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
     pub(in crate::command) seed: Option<u64>,
     /// Repeat a try that was sent and got no status line: never, idempotent, always; default: idempotent, and always in

@@ -9,7 +9,7 @@ use super::super::say;
 use super::super::verify::{Firsts, hidden_key, once};
 use super::limits::{self, Limits, Told};
 use crate::drive::live::SLACK;
-use crate::engine::{Arrivals, End, Refund};
+use crate::engine::{End, Refund};
 use crate::error::Problem;
 use crate::letters::calm_path;
 use crate::limit::{Spec, keys_of};
@@ -19,6 +19,7 @@ use crate::metrics::{AtOnce, Found, Measure, Owner, Run, Runs, Setup, Timeline};
 use crate::proof::{self, LINE_BITS, Proven, Terms, most_at_once};
 use crate::report::{Facts, Report, Source, Sources, Standing};
 use crate::results::{Figures, Needs, Prove, Proving, Results, Scan};
+use crate::shape::Arrivals;
 use crate::units::{Cost, Tick};
 
 /// One report of all these files.
@@ -80,6 +81,7 @@ pub(super) fn report(paths: &[PathBuf], given: &LimitArgs) -> Result<Report, Pro
             .or_else(|| slots(&files)),
         per_host: same(files.iter().map(|file| file.run.as_ref()?.per_host)),
         runs: at_once(runs.at_once(), is_given, &limits),
+        arrivals: arrivals(&files),
         limits: limits.all,
     };
     if !is_given {
@@ -389,6 +391,13 @@ fn slots(files: &[FileOf]) -> Option<u64> {
     at_once.chain(each.iter().copied()).max()
 }
 
+/// When jobs were due; as they could go, if files differ or one does not tell.
+fn arrivals(files: &[FileOf]) -> Arrivals {
+    let told = files.iter();
+    let told = told.map(|file| file.run.as_ref()?.arrivals.as_deref()?.parse().ok());
+    same(told).unwrap_or_default()
+}
+
 /// What all say; `None` if they differ.
 fn same<T: PartialEq>(mut all: impl Iterator<Item = Option<T>>) -> Option<T> {
     let first = all.next()??;
@@ -404,7 +413,6 @@ fn facts(files: &[FileOf]) -> Facts {
             inputs.push(input.name.clone());
         }
     }
-    let arrivals = same(runs().map(|run| run?.arrivals.as_deref()?.parse::<Arrivals>().ok()));
     let refund = same(runs().map(|run| run?.refund.as_deref()?.parse::<Refund>().ok()));
     let started: Option<Vec<Tick>> = files.iter().map(FileOf::started).collect();
     let started = started.and_then(|all| all.into_iter().min());
@@ -413,7 +421,6 @@ fn facts(files: &[FileOf]) -> Facts {
         inputs,
         seed: same(runs().map(|run| Some(run?.seed))),
         transport: same(runs().map(|run| run?.transport.clone())),
-        arrivals: arrivals.unwrap_or_default(),
         refund: refund.unwrap_or_default(),
         end: standing(files),
     }
@@ -428,7 +435,8 @@ fn standing(files: &[FileOf]) -> Standing {
         Standing::Over(
             End::InputLost(_) | End::SinkLost(_) | End::Stopped(_) | End::Signalled(_),
         ) => 3,
-        Standing::Over(End::Finished) => 4,
+        Standing::Over(End::TimeUp) => 4,
+        Standing::Over(End::Finished) => 5,
     };
     let each = files.iter().map(FileOf::standing);
     each.min_by_key(rank).unwrap_or(Standing::Untold)

@@ -4,10 +4,11 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::table::{Discipline, Slots};
-use crate::engine::{Arrivals, LookAhead, Rules};
+use crate::engine::{LookAhead, Rules};
 use crate::limit::{Setting, Spec};
 use crate::report::comparison::Numbers;
 use crate::retry::Policy;
+use crate::shape::Arrivals;
 use crate::units::{Cost, Rate, Tick, nanos};
 
 /// How a client behaves. None but the first and `Retries` is what `run` does.

@@ -276,7 +276,11 @@ impl<'a> Run<'a> {
             if let Some(end) = self.trial.ended() {
                 let signal = match end {
                     End::Signalled(signal) => Some(*signal),
-                    End::Finished | End::Stopped(_) | End::InputLost(_) | End::SinkLost(_) => None,
+                    End::Finished
+                    | End::TimeUp
+                    | End::Stopped(_)
+                    | End::InputLost(_)
+                    | End::SinkLost(_) => None,
                 };
                 return (self.trial.close(self.clock.now()).figures, signal);
             }

@@ -13,12 +13,18 @@ use super::cores::on_all_cores;
 use super::forecast::Terms;
 use crate::metrics::Summary;
 use crate::report::forecast::{Row, Sample, WhatIf};
+use crate::shape::Arrivals;
 
 /// How long the jobs take with one bound changed, given the figures with all as they are; `None` where nothing
-/// is bounded, or nothing was sent.
+/// is bounded, nothing was sent, or jobs have times and are too many to run all of them again.
 pub fn what_if(terms: &Terms, drawn: &Drawn, as_is: &Summary) -> Option<WhatIf> {
     let bounds = bounds(&terms.rules);
-    if bounds.is_empty() || as_is.tally.tries == 0 {
+    // The times of some jobs say nothing of how it is with all.
+    let is_thinned = match terms.rules.arrivals {
+        Arrivals::Closed | Arrivals::Once => false,
+        Arrivals::Paced(..) | Arrivals::Replay(_) => drawn.is_part(),
+    };
+    if bounds.is_empty() || as_is.tally.tries == 0 || is_thinned {
         return None;
     }
     let mut asked = vec![Some(terms.rules.clone())];

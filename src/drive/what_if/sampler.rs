@@ -2,6 +2,7 @@
 
 use std::collections::BinaryHeap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::Method;
 
@@ -30,6 +31,8 @@ struct Sampled {
     origin: Origin,
     keys: Keys,
     units: Option<Units>,
+    at: Option<Duration>,
+    round: u32,
     /// Whether a try that may have been served can be made again without harm.
     repeats: bool,
 }
@@ -90,6 +93,8 @@ impl Sampled {
             origin: job.origin.clone(),
             keys: job.keys.clone(),
             units: job.units,
+            at: job.at,
+            round: job.round,
             repeats: RetryUnsafe::Idempotent.allows(job),
         }
     }
@@ -104,6 +109,8 @@ impl Sampled {
             method,
             keys: self.keys.clone(),
             units: self.units,
+            at: self.at,
+            round: self.round,
             ..Job::get(place, target, self.origin.clone())
         }
     }
@@ -185,6 +192,8 @@ mod tests {
                     output: 1,
                     source: UnitsFrom::Job,
                 }),
+                at: None,
+                round: 0,
                 repeats: !seq.is_multiple_of(3),
             };
             let place = Place {

@@ -206,6 +206,7 @@ mod tests {
             per_host: None,
             limits: Vec::new(),
             runs: AtOnce::One,
+            ..Setup::default()
         };
         let theory = Theory::of(&setup, summary);
         let condition: Condition = text.parse().unwrap_or_else(|why| panic!("{text}: {why}"));

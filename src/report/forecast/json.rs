@@ -9,7 +9,7 @@ use super::{Cell, Forecast, Least, Listed, Said, Sample, Slots, Unfit, WhatIf};
 use crate::job::BadLine;
 use crate::outcome::Spent;
 use crate::report::json::{counted, finite, held_back, since_start};
-use crate::report::proof;
+use crate::report::{lateness, proof};
 use crate::units::{Tick, millis};
 
 /// The plan as one object. Times are in milliseconds, rates per second; what is not known is `null`.
@@ -45,6 +45,7 @@ pub fn json(plan: &Forecast) -> Value {
             Some(Slots::Least(least)) => least_slots(least),
             Some(Slots::MostFail { .. }) | None => Value::Null,
         },
+        "lateness": lateness::json(&plan.setup, summary),
         "tries": summary.tally.tries,
         "retries": summary.tally.retries,
         "pauses": summary.unseen.map(|unseen| unseen.pauses),

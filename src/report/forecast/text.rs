@@ -9,7 +9,7 @@ use crate::outcome::{FailureKind, Spent};
 use crate::report::grid::{Column, Grid, Side};
 use crate::report::page::{Look, Page, Tone};
 use crate::report::text::joined;
-use crate::report::{limits, proof};
+use crate::report::{lateness, limits, proof};
 use crate::terminal::Columns;
 use crate::units::{Tick, exact_span, show_span, three_digits};
 
@@ -46,6 +46,9 @@ impl Page {
         let bounds = limits::in_force(&plan.setup, Duration::ZERO);
         let bounds = limits::listed("LIMITS", &bounds, columns);
         self.lines("LIMITS", bounds.lines().map(str::to_owned));
+        if let Some(text) = limits::schedule(&plan.setup) {
+            self.section("SCHEDULE", &text, Tone::Calm);
+        }
         if let Some(text) = guard(plan) {
             self.section("GUARD", &text, Tone::Calm);
         }
@@ -92,6 +95,11 @@ impl Page {
         self.list("NEVER FIT", plan.never_fit.count, "job", unfit);
         let invalid = plan.invalid.first.iter().map(ToString::to_string);
         self.list("INVALID", plan.invalid.count, "line", invalid);
+        let late = lateness::lines(&plan.setup, &plan.summary);
+        for (nth, text) in late.iter().flatten().enumerate() {
+            let heading = if nth == 0 { "LATE" } else { "" };
+            self.section(heading, text, Tone::Calm);
+        }
         for finding in &plan.diagnosis.findings {
             self.section("NOTE", finding, Tone::Calm);
         }

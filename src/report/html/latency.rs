@@ -10,6 +10,7 @@ use super::markup::{Prose, Table, nothing};
 use super::spread::{self, Range};
 use super::time::figure;
 use super::top::DASH;
+use crate::report::lateness;
 use crate::units::show_span;
 
 /// The keys of percentiles in the JSON report, and their headings.
@@ -46,7 +47,9 @@ pub(super) fn section(run: &Run<'_>) -> String {
          What failed stands apart.</p>",
     );
     out.push_str(&table(run));
-    if let Some(late) = run.report.late() {
+    let lateness =
+        lateness::lines(&run.report.setup, &run.report.summary).map(|lines| lines.join("; "));
+    if let Some(late) = lateness.or_else(|| run.report.late()) {
         let _ = write!(out, "<p>{}.</p>", Prose(late));
     }
     if let Some(range) = Range::of(&[service, since_due]) {

@@ -1,0 +1,36 @@
+//! What made a job late: sent after it was due by its own time. Floor 3: rules.
+
+use std::time::Duration;
+
+use super::held::Work;
+use crate::metrics::{Owner, STEPS};
+use crate::units::Tick;
+
+impl Work {
+    /// What held the longest part of the time from when it was due to `sent`, its first send; `None` if that is short,
+    /// or it had no time.
+    pub(super) fn late_by(&self, sent: Tick) -> Option<Owner> {
+        let due = self.due?;
+        if sent.since(due) <= STEPS[0] {
+            return None;
+        }
+        let made = self.tries.first()?;
+        let (read, came) = (self.read_at.max(due), self.came.max(due));
+        let held = self.blocker.unwrap_or(Owner::Slot);
+        // Who is asked for late stood behind others that had not gone.
+        let reader = if self.starved { Owner::Input } else { held };
+        let opening = made.connected.map_or(Owner::Client, |_| Owner::Connect);
+        let parts = [
+            (reader, read.since(due)),
+            (Owner::Client, came.since(read)),
+            (held, made.granted.since(came)),
+            (opening, sent.since(made.granted)),
+        ];
+        let sum = |owner: Owner| -> Duration {
+            let own = parts.iter().filter(|(other, _)| *other == owner);
+            own.map(|(_, span)| *span).sum()
+        };
+        let owners = parts.iter().map(|(owner, _)| *owner);
+        owners.max_by_key(|owner| sum(*owner))
+    }
+}
