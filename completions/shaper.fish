@@ -30,6 +30,7 @@ complete -c shaper -n "__fish_shaper_needs_command" -f -a "run" -d 'Do the jobs 
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "replay" -d 'Do recorded jobs at the times at which they were recorded: run --replay'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "compare" -d 'The same jobs under several disciplines, side by side; in virtual time, nothing is sent'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "plan" -d 'The same run in virtual time: how long, which limit binds when, what could never go; sends nothing'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "check" -d 'List every problem of an input with file:line:column, and say what it holds; sends nothing'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "verify" -d 'Prove from the recorded send times that no limit was exceeded'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "report" -d 'Report again from results: of a run, or of shards together; or copy the jobs that failed, to run them again'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "mock" -d 'Serve the modelled API over HTTP'
@@ -89,7 +90,7 @@ shopify\t''
 ietf\t''
 generic\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l seed -d 'Seed of the jitter, and of --arrivals poisson; default: a new one for each run' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-unsafe -d 'Repeat a try that was sent and got no status line: never, idempotent, always' -r -f -a "never\t''
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-unsafe -d 'Repeat a try that was sent and got no status line: never, idempotent, always; default: idempotent, and always in the formats of batches' -r -f -a "never\t''
 idempotent\t''
 always\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
@@ -114,9 +115,15 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l cert -d 'Show serv
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l key -d 'The key of --cert, if it stands in a file of its own' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-body -d 'The longest body that is taken' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l mock -d 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l format -d 'jsonl or urls; default: by content' -r -f -a "json\t''
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l format -d 'jsonl, json, csv, tsv, urls, openai-batch, anthropic-batch, cookbook; default: by content, else by the name' -r -f -a "anthropic-batch\t''
+openai-batch\t''
+cookbook\t''
+json\t''
 jsonl\t''
+csv\t''
+tsv\t''
 urls\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l sample -d 'Take so many of the jobs, the same ones each time' -r -f
@@ -229,7 +236,7 @@ shopify\t''
 ietf\t''
 generic\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l seed -d 'Seed of the jitter, and of --arrivals poisson; default: a new one for each run' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l retry-unsafe -d 'Repeat a try that was sent and got no status line: never, idempotent, always' -r -f -a "never\t''
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l retry-unsafe -d 'Repeat a try that was sent and got no status line: never, idempotent, always; default: idempotent, and always in the formats of batches' -r -f -a "never\t''
 idempotent\t''
 always\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
@@ -254,10 +261,28 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -l cert -d 'Show s
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l key -d 'The key of --cert, if it stands in a file of its own' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l max-body -d 'The longest body that is taken' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l mock -d 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l format -d 'jsonl or urls; default: by content' -r -f -a "jsonl\t''
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l format -d 'jsonl, json, csv, tsv, urls, openai-batch, anthropic-batch, cookbook; default: by content, else by the name' -r -f -a "anthropic-batch\t''
+openai-batch\t''
+cookbook\t''
+json\t''
+jsonl\t''
+csv\t''
+tsv\t''
 urls\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l sample -d 'Take so many of the jobs, the same ones each time' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from JOB_COMPLETION_INDEX, as indexed jobs of Kubernetes have it' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l rewrite -d 'What becomes of URLs: s#PATTERN#TO#, as in s#^https://api.test#http://127.0.0.1:8080#; repeatable, one after the other' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s o -l output -d 'Results, one JSON line per job; default: stdout, if that is not a terminal' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l output-format -d 'How results are written: shaper, openai-batch, anthropic-batch, cookbook, vegeta-json, vegeta-csv, csv; report and verify read those of shaper' -r -f -a "shaper\t''
+openai-batch\t''
+anthropic-batch\t''
+cookbook\t''
+vegeta-json\t''
+vegeta-csv\t''
+csv\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l fsync -d 'When results have to be on the disk, not only in the file: never, end, or each DUR' -r -f -a "never\t''
 end\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l grace -d 'After Ctrl-C or SIGTERM what is in flight may take so long; default: no limit but --timeout' -r -f
@@ -288,6 +313,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -l adaptive -d 'Le
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l idempotency-key -d 'Send each job with an idempotency-key of its own, the same for all tries, also after --resume: then POSTs may be sent again'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l http2 -d 'HTTP/2: by https where the server agrees, else HTTP/1.1; by http at once'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l http1 -d 'HTTP/1.1, which is the default'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l deny-private -d 'Ask no address of this machine or of a private network, whatever jobs, names and redirects say'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s k -l insecure -d 'Take whatever certificate a server shows: whoever is on the way may read and change all'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s L -l follow -d 'Follow redirects, at most 10; without it they are failed results'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l strict -d 'Check the whole input first; any bad line stops before the first send'
@@ -329,9 +355,15 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -l bearer-env -d 
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l data -d 'The body of jobs that have none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l base-url -d 'What relative URLs are relative to' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -l format -d 'jsonl or urls; default: by content' -r -f -a "json\t''
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l format -d 'jsonl, json, csv, tsv, urls, openai-batch, anthropic-batch, cookbook; default: by content, else by the name' -r -f -a "anthropic-batch\t''
+openai-batch\t''
+cookbook\t''
+json\t''
 jsonl\t''
+csv\t''
+tsv\t''
 urls\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l sample -d 'Take so many of the jobs, the same ones each time' -r -f
@@ -415,7 +447,7 @@ shopify\t''
 ietf\t''
 generic\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l seed -d 'Seed of the jitter, and of --arrivals poisson; default: a new one for each run' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l retry-unsafe -d 'Repeat a try that was sent and got no status line: never, idempotent, always' -r -f -a "never\t''
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l retry-unsafe -d 'Repeat a try that was sent and got no status line: never, idempotent, always; default: idempotent, and always in the formats of batches' -r -f -a "never\t''
 idempotent\t''
 always\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
@@ -424,9 +456,15 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l bearer-env -d 'Se
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l data -d 'The body of jobs that have none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l base-url -d 'What relative URLs are relative to' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l format -d 'jsonl or urls; default: by content' -r -f -a "json\t''
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l format -d 'jsonl, json, csv, tsv, urls, openai-batch, anthropic-batch, cookbook; default: by content, else by the name' -r -f -a "anthropic-batch\t''
+openai-batch\t''
+cookbook\t''
+json\t''
 jsonl\t''
+csv\t''
+tsv\t''
 urls\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l sample -d 'Take so many of the jobs, the same ones each time' -r -f
@@ -451,6 +489,40 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l allow-empty -d 'A
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l ascii -d 'No characters outside ASCII'
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s q -l quiet -d 'Nothing on stderr but what ends the plan'
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s h -l help -d 'Print help; -h is shorter'
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l format -d 'jsonl, json, csv, tsv, urls, openai-batch, anthropic-batch, cookbook; default: by content, else by the name' -r -f -a "anthropic-batch\t''
+openai-batch\t''
+cookbook\t''
+json\t''
+jsonl\t''
+csv\t''
+tsv\t''
+urls\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l sample -d 'Take so many of the jobs, the same ones each time' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from JOB_COMPLETION_INDEX, as indexed jobs of Kubernetes have it' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l rewrite -d 'What becomes of URLs: s#PATTERN#TO#, as in s#^https://api.test#http://127.0.0.1:8080#; repeatable, one after the other' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -s X -l method -d 'The method of jobs that name none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l data -d 'The body of jobs that have none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l base-url -d 'What relative URLs are relative to' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l estimate -d 'How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output); o200k, cl100k, openai in a build with the feature bpe' -r -f -a "chars\t''
+o200k\t''
+cl100k\t''
+openai\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l report -d 'The form of the report: text (all problems, then the counts), json, csv, none' -r -f -a "text\t'For people'
+json\t'For programs'
+csv\t'For spreadsheets'
+none\t'No report'"
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l allow-empty -d 'An input without jobs is no error'
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l ascii -d 'No characters outside ASCII'
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l strict -d 'Check the whole input first; any bad line stops before the first send'
+complete -c shaper -n "__fish_shaper_using_subcommand check" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
@@ -497,8 +569,13 @@ complete -c shaper -n "__fish_shaper_using_subcommand report" -l base-url -d 'Wh
 complete -c shaper -n "__fish_shaper_using_subcommand report" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l data -d 'The body of jobs that have none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l rewrite -d 'What became of URLs' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand report" -l format -d 'jsonl or urls: of several job files only those in this format' -r -f -a "json\t''
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l format -d 'Of several job files only those in this format' -r -f -a "anthropic-batch\t''
+openai-batch\t''
+cookbook\t''
+json\t''
 jsonl\t''
+csv\t''
+tsv\t''
 urls\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand report" -s c -l concurrency -d 'Slots: requests in flight' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l ascii -d 'No characters outside ASCII'
@@ -518,5 +595,5 @@ complete -c shaper -n "__fish_shaper_using_subcommand completions" -s h -l help 
 complete -c shaper -n "__fish_shaper_using_subcommand help" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_using_subcommand man" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_using_subcommand completions" -f -a "bash elvish fish powershell zsh"
-complete -c shaper -n "__fish_shaper_using_subcommand help" -f -a "run replay compare plan verify report mock completions man help limits"
-complete -c shaper -n "__fish_shaper_using_subcommand man" -f -a "run replay compare plan verify report mock completions man help"
+complete -c shaper -n "__fish_shaper_using_subcommand help" -f -a "run replay compare plan check verify report mock completions man help limits"
+complete -c shaper -n "__fish_shaper_using_subcommand man" -f -a "run replay compare plan check verify report mock completions man help"

@@ -6,6 +6,7 @@ mod support;
 mod cli {
     mod adaptive;
     mod bodies;
+    mod check;
     mod compare;
     mod completions;
     mod conditions;

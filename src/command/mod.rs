@@ -4,6 +4,7 @@ mod args;
 mod beside;
 #[cfg(test)]
 mod canary;
+mod check;
 mod compare;
 mod completions;
 mod files;
@@ -54,6 +55,7 @@ pub fn main(line: impl IntoIterator<Item = OsString>) -> Exit {
             return until_left(move |leave| exit(compare::compare(&args, leave)));
         }
         Command::Plan(args) => plan::plan(&args),
+        Command::Check(args) => check::check(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Report(args) => report::report(&args),
         Command::Mock(args) => mock::mock(&args),

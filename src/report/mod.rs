@@ -4,6 +4,7 @@ pub mod against;
 #[cfg(test)]
 mod agree;
 mod bars;
+pub mod checked;
 pub mod comparison;
 pub mod csv;
 mod fold;

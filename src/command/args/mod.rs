@@ -1,5 +1,6 @@
 //! The command line as it is typed: one file a command. Floor 6: front.
 
+mod check;
 mod compare;
 mod completions;
 mod conditions;
@@ -13,6 +14,7 @@ mod verify;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(super) use check::CheckArgs;
 pub(super) use compare::{CompareArgs, NumberArgs};
 pub(super) use completions::{CompletionsArgs, ManArgs};
 pub(super) use conditions::{FailIfArgs, StopIfArgs};
@@ -60,6 +62,8 @@ pub(super) enum Command {
     Compare(Box<CompareArgs>),
     /// The same run in virtual time: how long, which limit binds when, what could never go; sends nothing
     Plan(Box<PlanArgs>),
+    /// List every problem of an input with file:line:column, and say what it holds; sends nothing
+    Check(Box<CheckArgs>),
     /// Prove from the recorded send times that no limit was exceeded
     Verify(Box<VerifyArgs>),
     /// Report again from results: of a run, or of shards together; or copy the jobs that failed, to run them again

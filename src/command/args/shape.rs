@@ -12,7 +12,7 @@ use crate::units::{Rate, parse_span};
 
 /// When jobs are due.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "When jobs are due, and how long it goes on")]
+#[command(next_help_heading = "When jobs are due, and for how long")]
 pub(in crate::command) struct ShapeArgs {
     /// Each job is due when it was recorded, `at`: seconds from the first, or RFC 3339; what is late is sent all the same
     #[arg(long, conflicts_with_all = ["arrivals", "ramp"])]

@@ -1,0 +1,58 @@
+//! The options of `shaper check`. Floor 6: front.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::super::values::{ColorWhen, ReportForm, one_of};
+use super::{InputArgs, JobArgs};
+use crate::estimate::Estimator;
+
+/// `shaper check`.
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("strict", |arg| arg.hide(true)),
+    after_help = "Every line is read as `run` would read it, by the same options. Nothing is sent.
+
+Examples:
+  shaper check jobs.jsonl
+  shaper check requests.csv --base-url https://api.example.com --report json
+
+Exit codes: 0 no problem, 2 there is one, 3 report not written, 141 stdout closed."
+)]
+pub(in crate::command) struct CheckArgs {
+    /// Files of jobs; `-`, or nothing while stdin is not a terminal, is stdin
+    #[arg(value_name = "JOBS")]
+    pub(in crate::command) jobs: Vec<PathBuf>,
+    /// Input.
+    #[command(flatten)]
+    pub(in crate::command) input: InputArgs,
+    /// HTTP.
+    #[command(flatten)]
+    pub(in crate::command) job: JobArgs,
+    /// How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output);
+    /// o200k, cl100k, openai in a build with the feature bpe
+    #[arg(long, value_name = "HOW", default_value = "chars", value_parser = one_of::<Estimator>(["chars", "o200k", "cl100k", "openai"]), hide_possible_values = true, help_heading = "Input")]
+    pub(in crate::command) estimate: Estimator,
+    /// The form of the report: text (all problems, then the counts), json, csv, none
+    #[arg(
+        long,
+        value_name = "FORM",
+        default_value = "text",
+        hide_possible_values = true,
+        help_heading = "Report"
+    )]
+    pub(in crate::command) report: ReportForm,
+    /// Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true,
+        help_heading = "Report"
+    )]
+    pub(in crate::command) color: ColorWhen,
+    /// No characters outside ASCII
+    #[arg(long, help_heading = "Report")]
+    pub(in crate::command) ascii: bool,
+}

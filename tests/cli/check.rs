@@ -1,0 +1,100 @@
+//! `shaper check`: all problems of an input, and what it holds; nothing is sent.
+
+use serde_json::{Value, json};
+
+use crate::support::program::{Output, Shaper};
+use crate::support::server::{Server, Step};
+
+const JOBS: &str = r#"{"id":"a","url":"http://h.test/1","body":{"prompt":"hello","max_tokens":100}}
+{"url":"http://h.test/2","tokens":50}
+{"id":"a","url":"http://h.test/3"}
+{"metod":"GET","url":"http://i.test/4"}
+{"url":""}
+{"url":"http://h.test/2","tokens":50}
+"#;
+
+fn check(list: &str, options: &[&str]) -> Output {
+    Shaper::plain()
+        .file("jobs.jsonl", list)
+        .args(["check", "jobs.jsonl"])
+        .args(options)
+        .output()
+}
+
+fn stdout(done: &Output) -> String {
+    String::from_utf8(done.stdout.clone()).expect("it is text")
+}
+
+#[test]
+fn every_problem_is_listed_with_its_place_and_its_mend_and_what_is_good_is_counted() {
+    let done = check(JOBS, &[]);
+    done.exits(2);
+    let page = stdout(&done);
+    for words in [
+        "jobs.jsonl:3:1: duplicate id \"a\" (lines 1 and 3)\n  mend: give each job an id of its own",
+        "jobs.jsonl:5:",
+        "\"metod\"",
+        "did you mean \"method\"?",
+        "jobs.jsonl: 6 lines, 4 jobs, 3 problems; nothing is sent",
+        "1 x give each job an id of its own, or none",
+        "GET 3   POST 1",
+        "h.test 3   i.test 1",
+        "1 of 4 jobs have one, of 35 bytes in all; the largest has 35, at jobs.jsonl:1",
+        "2 jobs say theirs, 1 are estimated; the most is",
+        "1 jobs are equal to one before",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    assert!(done.stderr.is_empty(), "{done}");
+}
+
+#[test]
+fn a_good_input_has_no_problem_and_nothing_of_it_is_sent() {
+    let server = Server::start([Step::ok()]);
+    let list = format!("{{\"url\":\"{}\"}}\n", server.url("/a?key=CANARY"));
+    let done = check(&list, &["--report", "json"]);
+    done.exits(0).never_says("CANARY");
+    let told: Value = serde_json::from_str(&stdout(&done)).expect("it is JSON");
+    assert_eq!(
+        (
+            &told["read"],
+            &told["jobs"],
+            &told["problems"],
+            &told["listed"]
+        ),
+        (&json!(1), &json!(1), &json!(0), &json!([]))
+    );
+    assert!(server.requests().is_empty());
+    check(&list, &["--report", "none"]).exits(0);
+}
+
+#[test]
+fn programs_read_problems_as_objects() {
+    let done = check(JOBS, &["--report", "json"]);
+    done.exits(2);
+    let told: Value = serde_json::from_str(&stdout(&done)).expect("it is JSON");
+    assert_eq!(
+        (&told["problems"], &told["unknown_fields"]),
+        (&json!(3), &json!(1))
+    );
+    let first = &told["listed"][0];
+    assert_eq!(
+        (&first["line"], &first["column"], &first["id"]),
+        (&json!(3), &json!(1), &json!("a"))
+    );
+    assert_eq!(told["units"]["said"], 2);
+    assert_eq!(
+        told["bodies"]["largest"],
+        json!({"size": 35, "file": "jobs.jsonl", "line": 1})
+    );
+}
+
+#[test]
+fn an_input_that_is_empty_or_not_there_is_a_problem() {
+    check("\n\n", &[])
+        .exits(2)
+        .says("no requests in jobs.jsonl");
+    check("", &["--allow-empty"]).exits(0);
+    let done = Shaper::plain().args(["check", "none.jsonl"]).output();
+    done.exits(2).says("none.jsonl: cannot be read");
+}
