@@ -194,3 +194,39 @@ fn an_address_in_use_is_a_problem_that_names_it() {
     drop(first);
     serve(taken, "".parse().unwrap(), 1, None).expect("free again");
 }
+
+#[test]
+fn a_stream_that_is_asked_for_comes_token_by_token_and_its_arrival_is_over_with_the_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("arrivals.jsonl");
+    let log = ArrivalLog::create(&path).unwrap();
+    let mock = mock("latency=60ms,tokens=3", Some(log));
+    let mut client = Client::connect(&mock);
+    let began = Instant::now();
+    client.write("POST /v1 HTTP/1.1\r\nhost: h\r\ncontent-length: 15\r\n\r\n{\"stream\":true}");
+    let mut text = String::new();
+    while !text.ends_with("0\r\n\r\n") {
+        client.0.read_line(&mut text).unwrap();
+    }
+    assert!(began.elapsed() >= Duration::from_millis(60));
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains("content-type: text/event-stream"), "{head}");
+    let data = body.lines().filter_map(|line| line.strip_prefix("data: "));
+    let data: Vec<&str> = data.collect();
+    let [first, _, _, usage, "[DONE]"] = *data else {
+        panic!("{data:?}")
+    };
+    let first: Value = serde_json::from_str(first).unwrap();
+    assert_eq!(first["choices"][0]["delta"]["content"], " 1");
+    let usage: Value = serde_json::from_str(usage).unwrap();
+    assert_eq!(usage["usage"]["total_tokens"], 3);
+    let found = lines(&path, 1);
+    let only = &found[0]["tries"][0];
+    let micros = |name: &str| only[name].as_u64().unwrap();
+    assert!(
+        micros("first_byte_us") - micros("sent_us") >= 20_000,
+        "{only}"
+    );
+    assert!(micros("done_us") - micros("sent_us") >= 60_000, "{only}");
+    assert_eq!(found[0]["status"], "ok");
+}

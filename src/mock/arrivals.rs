@@ -120,6 +120,20 @@ impl Arrival {
 
     /// The answer is handed over to be written: its first byte and its last, as far as can be told.
     pub(super) fn answered<B>(mut self, reply: &Response<B>) {
+        self.note(reply);
+    }
+
+    /// The answer begins to be written; its last byte is when this is dropped.
+    pub(super) fn answers<B>(&mut self, reply: &Response<B>) {
+        self.note(reply);
+        if let Some(line) = &mut self.line {
+            let clock = self.server.clock;
+            let [only] = &mut line.tries;
+            only.first_byte_us = Some(clock.epoch_micros(clock.now()));
+        }
+    }
+
+    fn note<B>(&mut self, reply: &Response<B>) {
         let Some(line) = &mut self.line else {
             return;
         };
@@ -150,7 +164,7 @@ impl Drop for Arrival {
         let [only] = &mut line.tries;
         only.done_us = done_us;
         if line.http_status.is_some() {
-            only.first_byte_us = Some(done_us);
+            only.first_byte_us.get_or_insert(done_us);
         } else {
             let error = Error {
                 kind: FailureKind::Reset.word(),

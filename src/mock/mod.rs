@@ -1,6 +1,7 @@
 //! The modelled API over HTTP, on a thread of its own. Floor 4: doors.
 
 mod arrivals;
+mod tokens;
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -12,8 +13,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response};
-use http_body_util::{BodyExt, Full};
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Request, Response};
+use http_body_util::{BodyExt, Either, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -27,9 +29,10 @@ pub use arrivals::ArrivalLog;
 use crate::clock::Clock;
 use crate::error::Problem;
 use crate::limit::{Guard, Setting};
-use crate::model::{Model, ModelSpec};
+use crate::model::{Answer, Model, ModelSpec};
 use crate::units::Cost;
 use arrivals::Arrival;
+use tokens::{Schedule, Tokens, asks_for_stream};
 
 /// A server that runs until this is dropped.
 #[derive(Debug)]
@@ -145,6 +148,8 @@ struct Server {
     clock: Clock,
     /// What a request costs of limits on units.
     units: u64,
+    /// What every answer uses, if that is told.
+    tokens: Option<Cost>,
     model: RefCell<Model>,
     arrivals: Option<RefCell<ArrivalLog>>,
 }
@@ -160,6 +165,7 @@ impl Server {
             address,
             clock,
             units: spec.tokens.map_or(1, Cost::get),
+            tokens: spec.tokens,
             model: RefCell::new(Model::new(spec, setting, seed)),
             arrivals: arrivals.map(RefCell::new),
         }
@@ -202,13 +208,14 @@ impl Server {
         connection.await.ok();
     }
 
-    /// Whatever the method and the path. The body is read to its end, and counts for nothing.
+    /// Whatever the method and the path. The body is read to its end, and counts for nothing; but where answers use
+    /// tokens and it asks for a stream, they come one by one.
     ///
     /// It has arrived when this is called, whether or not the future is ever polled.
     fn answer(
         self: Rc<Self>,
         request: Request<Incoming>,
-    ) -> impl Future<Output = Result<Response<Full<Bytes>>, hyper::Error>> {
+    ) -> impl Future<Output = Result<Response<Either<Full<Bytes>, Tokens>>, hyper::Error>> {
         let arrived = self.clock.now();
         let path = request.uri().path();
         let (verdict, reply) = {
@@ -217,15 +224,33 @@ impl Server {
             let reply = model.reply(&verdict, arrived, request.method(), path);
             (verdict, reply)
         };
-        let arrival = Arrival::new(Rc::clone(&self), &verdict, arrived, path);
+        let mut arrival = Arrival::new(Rc::clone(&self), &verdict, arrived, path);
+        let tokens = self.tokens.filter(|_| verdict.answer == Answer::Ok);
         let mut body = request.into_body();
         async move {
+            let mut asked = Vec::new();
             while let Some(frame) = body.frame().await {
-                frame?;
+                if let (Ok(data), Some(_)) = (frame?.into_data(), tokens) {
+                    asked.extend_from_slice(&data);
+                }
             }
-            self.clock.sleep_until(verdict.answered_at).await;
-            arrival.answered(&reply);
-            Ok(reply.map(Full::new))
+            let Some(tokens) = tokens.filter(|_| asks_for_stream(&asked)) else {
+                self.clock.sleep_until(verdict.answered_at).await;
+                arrival.answered(&reply);
+                return Ok(reply.map(|body| Either::Left(Full::new(body))));
+            };
+            let schedule = Schedule {
+                arrived,
+                took: verdict.answered_at.since(arrived),
+                tokens: tokens.get(),
+            };
+            self.clock.sleep_until(schedule.due(1)).await;
+            arrival.answers(&reply);
+            let mut reply =
+                reply.map(|_| Either::Right(Tokens::new(self.clock, schedule, arrival)));
+            let kind = HeaderValue::from_static("text/event-stream");
+            reply.headers_mut().insert(CONTENT_TYPE, kind);
+            Ok(reply)
         }
     }
 }

@@ -256,3 +256,49 @@ fn without_streams_nothing_is_told_of_any() {
         "{page}"
     );
 }
+
+#[test]
+fn the_modelled_api_streams_its_tokens_to_whoever_asks_for_that() {
+    let job = |stream: &str| {
+        format!("{{\"url\":\"http://a.test/v1\",\"body\":{{\"q\":1{stream}}},\"tokens\":50}}\n")
+    };
+    let done = Shaper::run()
+        .jobs("jobs.jsonl", job(r#","stream":true"#) + &job(""))
+        .args([
+            "--tps",
+            "1000",
+            "--ordered",
+            "--mock=latency=100ms,tokens=20",
+        ])
+        .with_results()
+        .reporting()
+        .output();
+    done.exits(0);
+    let results = done.results();
+    let made = &results[0]["tries"][0];
+    let stream = &made["stream"];
+    assert_eq!(
+        [
+            &stream["events"],
+            &stream["token_events"],
+            &stream["output_tokens"]
+        ],
+        [22, 20, 20],
+        "{made}"
+    );
+    assert_eq!(results[0]["tokens"]["used"], 20);
+    // The first of them after a twentieth of the time, and the last when it is whole.
+    assert!(ms(&stream["ttft_ms"]) >= 4.0, "{stream}");
+    assert!(ms(&results[0]["latency_ms"]) >= 99.0, "{made}");
+    assert_eq!(results[1]["body"]["usage"]["total_tokens"], 20);
+    assert_eq!(results[1]["tries"][0].get("stream"), None);
+    assert_eq!(done.report()["streams"]["answers"], 1);
+    // Where answers use no tokens, they are as they were.
+    let done = Shaper::run()
+        .jobs("jobs.jsonl", job(r#","stream":true"#))
+        .args(["--mock=latency=1ms"])
+        .with_results()
+        .output();
+    done.exits(0);
+    assert_eq!(done.results()[0]["body"]["ok"], true);
+}
