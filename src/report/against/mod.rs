@@ -61,7 +61,7 @@ const QUANTILES: [(&str, &str, f64); 4] = [
 ];
 
 /// The figures that stand in one place of the JSON report, but for latencies: group, label, place, unit.
-const PLACES: [(&str, &str, &str, Unit); 14] = [
+const PLACES: [(&str, &str, &str, Unit); 15] = [
     (
         "THROUGHPUT",
         "observed",
@@ -83,6 +83,12 @@ const PLACES: [(&str, &str, &str, Unit); 14] = [
     ),
     ("IN FLIGHT", "mean", "little.in_flight", Unit::Mean),
     ("IN FLIGHT", "peak", "peak_in_flight", Unit::Count),
+    (
+        "TOKENS",
+        "of streams",
+        "streams.output_tokens_per_s",
+        Unit::PerSecond,
+    ),
     ("JOBS", "ok", "counts.ok", Unit::Count),
     ("JOBS", "failed", "counts.failed", Unit::Count),
     ("JOBS", "invalid", "counts.invalid", Unit::Count),
@@ -93,12 +99,32 @@ const PLACES: [(&str, &str, &str, Unit); 14] = [
     ("TOOK", "", "elapsed_ms", Unit::Ms),
 ];
 
+/// Latencies of a run; `None` if it has no such jobs.
+type Book = fn(&Tally) -> Option<&ByVerdict>;
+
+/// All of them: group, place in the JSON report.
+const BOOKS: [(&str, &str, Book); 4] = [
+    ("SERVICE", "latency.service", |tally| Some(&tally.service)),
+    ("SINCE DUE", "latency.since_due", |tally| {
+        Some(&tally.since_due)
+    }),
+    ("FIRST TOKEN", "streams.first_token", |tally| {
+        Some(&tally.streams.as_ref()?.first_token)
+    }),
+    ("LONGEST GAP", "streams.longest_gap", |tally| {
+        Some(&tally.streams.as_ref()?.longest_gap)
+    }),
+];
+
 /// The groups in the order of the table.
-const GROUPS: [&str; 8] = [
+const GROUPS: [&str; 11] = [
     "THROUGHPUT",
     "IN FLIGHT",
     "SERVICE",
     "SINCE DUE",
+    "FIRST TOKEN",
+    "LONGEST GAP",
+    "TOKENS",
     "JOBS",
     "TRIES",
     "HELD BACK",
@@ -156,12 +182,16 @@ impl Against {
             }
         });
         let mut all: Vec<Figure> = places.collect();
-        all.extend(self.latencies("SERVICE", "service", |report| &report.summary.tally.service));
-        all.extend(self.latencies("SINCE DUE", "since_due", |report| {
-            &report.summary.tally.since_due
-        }));
+        for (group, place, of) in BOOKS {
+            all.extend(self.latencies(group, place, of));
+        }
         // Both books have the same jobs.
         all.retain(|figure| figure.name != "latency.since_due.ok.n");
+        // Of streams nothing is told where there are none.
+        all.retain(|figure| {
+            let known = figure.run.or(figure.against).is_some();
+            known || !figure.name.starts_with("streams.")
+        });
         all.extend(self.shares());
         all.sort_by_key(|figure| GROUPS.iter().position(|group| *group == figure.group));
         all
@@ -189,27 +219,24 @@ impl Against {
     }
 
     /// Of jobs that are ok.
-    fn latencies(
-        &self,
-        group: &'static str,
-        book: &str,
-        of: fn(&Report) -> &ByVerdict,
-    ) -> Vec<Figure> {
-        let [run, against] = [&self.run, &self.against].map(|report| &of(report).ok);
+    fn latencies(&self, group: &'static str, place: &str, of: Book) -> Vec<Figure> {
+        let [run, against] =
+            [&self.run, &self.against].map(|report| Some(&of(&report.summary.tally)?.ok));
         let figure = |label: &str, key: &str, unit, of: &dyn Fn(_) -> Option<f64>, noise| Figure {
             group,
             label: label.to_owned(),
-            name: format!("latency.{book}.ok.{key}"),
+            name: format!("{place}.ok.{key}"),
             unit,
-            run: of(run),
-            against: of(against),
+            run: run.and_then(of),
+            against: against.and_then(of),
             noise,
         };
         let ms = |span: Option<Duration>| span.map(crate::units::millis);
         let quantiles = QUANTILES.iter().map(|(label, key, quantile)| {
-            let noise = noise::of_quantile(run, against, *quantile);
+            let both = run.zip(against);
+            let noise = both.map(|(run, against)| noise::of_quantile(run, against, *quantile));
             let of = |latencies: &crate::metrics::Latencies| ms(latencies.quantile(*quantile));
-            figure(label, key, Unit::Ms, &of, Some(noise))
+            figure(label, key, Unit::Ms, &of, noise)
         });
         let mut figures: Vec<Figure> = quantiles.collect();
         figures.push(figure("max", "max", Unit::Ms, &|of| ms(of.max()), None));

@@ -271,6 +271,24 @@ mod tests {
     }
 
     #[test]
+    fn streams_are_compared_where_there_are_any() {
+        let both = page(samples::streamed(), samples::streamed(), 100);
+        let rows = [
+            "FIRST TOKEN p50",
+            "LONGEST GAP p50",
+            "TOKENS      of streams",
+        ];
+        for row in rows {
+            assert!(both.contains(row), "{row}:\n{both}");
+        }
+        let one = page(samples::streamed(), samples::held_by_qps(), 100);
+        let first = one.lines().find(|line| line.starts_with("FIRST TOKEN"));
+        assert!(first.is_some_and(|line| line.contains(" — ")), "{one}");
+        let none = page(samples::held_by_qps(), samples::held_by_slots(), 100);
+        assert!(rows.iter().all(|row| !none.contains(row)), "{none}");
+    }
+
+    #[test]
     fn a_mark_says_what_json_says_also_of_two_equal_runs() {
         let both = Against {
             run: samples::held_by_qps(),
