@@ -163,6 +163,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l stop-if -d 'End th
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s c -l concurrency -d 'Slots: requests in flight' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s z -l for -d 'After this time nothing new is sent, and what is in flight ends' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l repeat -d 'Read the files so many times, one round after the other: N, forever; ids may come again in each' -r -f -a "forever\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l replay -d 'Each job is due when it was recorded, `at`: seconds from the first, or RFC 3339; what is late is sent all the same'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l adaptive -d 'Learn the limits of the server from its answers, and keep them beside those that are given'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l idempotency-key -d 'Send each job with an idempotency-key of its own, the same for all tries, also after --resume: then POSTs may be sent again'
@@ -308,6 +309,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -l metrics -d 'Ser
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l stop-if -d 'End the run as by Ctrl-C when this is true, exit 1; repeatable, besides `401,403>=20 in a row before ok`, which none takes away: `failed>50`, `failed>10%`, `429>100`, `5xx>=10 in a row`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s z -l for -d 'After this time nothing new is sent, and what is in flight ends' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l repeat -d 'Read the files so many times, one round after the other: N, forever; ids may come again in each' -r -f -a "forever\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s c -l concurrency -d 'Slots: requests in flight' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l adaptive -d 'Learn the limits of the server from its answers, and keep them beside those that are given'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l idempotency-key -d 'Send each job with an idempotency-key of its own, the same for all tries, also after --resume: then POSTs may be sent again'
@@ -410,6 +412,7 @@ once\t''
 even\t''
 poisson\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l ramp -d 'Jobs are due at these rates, linear between the times and the same before and behind them: 10@0s,100@30s,100@5m' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l repeat -d 'Read the files so many times, one round after the other: N, forever; ids may come again in each' -r -f -a "forever\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s z -l for -d 'After this time nothing new is sent, and what is in flight ends' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l per-host -d 'Slots of each origin (scheme, host and port), besides --concurrency' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l queue-timeout -l max-wait -d 'A job that would wait longer than this fails, kind `queue_timeout`; 0s is now or never' -r -f

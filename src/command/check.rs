@@ -10,7 +10,7 @@ use crate::error::{Exit, Problem};
 use crate::letters::calm_lines;
 use crate::report::checked::Checked;
 use crate::report::{Glyphs, Look, csv};
-use crate::source::{self, Input, Times, UnitsRule};
+use crate::source::{self, Input, Rounds, Times, UnitsRule};
 use crate::terminal::Columns;
 
 /// Problems are shown together, up to so many bytes of them.
@@ -25,6 +25,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Problem> {
         units: UnitsRule::Learn(args.estimate),
         per: Vec::new(),
         times: Times::Ignored,
+        repeat: Rounds::default(),
         retry_unsafe: None,
     };
     let spec = asked.spec()?;

@@ -22,7 +22,7 @@ use crate::limit::{Spec, keys_of};
 use crate::model::ModelSpec;
 use crate::report::comparison::{self, Comparison, Numbers};
 use crate::signals::Ears;
-use crate::source::{self, Times, UnitsRule};
+use crate::source::{self, Rounds, Times, UnitsRule};
 use crate::units::{Cost, show_span};
 
 /// Equal jobs, and those of them that are sent for real.
@@ -175,6 +175,7 @@ fn work(
         per: keys_of(&numbers.own),
         times: Times::Read,
         retry_unsafe: None,
+        repeat: Rounds::default(),
     };
     let mut spec = asked.spec()?;
     if args.input.strict {

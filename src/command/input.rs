@@ -8,7 +8,7 @@ use crate::job::Repeat;
 use crate::limit::KeyBy;
 use crate::retry::RetryUnsafe;
 use crate::signals::Ears;
-use crate::source::{self, Resume, Source, Times, UnitsRule};
+use crate::source::{self, Resume, Rounds, Source, Times, UnitsRule};
 use crate::units::Cost;
 
 /// An input that has at least one line, or may be empty.
@@ -34,6 +34,8 @@ pub(super) struct Asked<'a> {
     pub(super) times: Times,
     /// What is repeated, if that is given.
     pub(super) retry_unsafe: Option<RetryUnsafe>,
+    /// How often all of it is read.
+    pub(super) repeat: Rounds,
 }
 
 impl Asked<'_> {
@@ -52,6 +54,7 @@ impl Asked<'_> {
             limit_jobs: self.input.limit_jobs.map(Cost::get),
             units: self.units,
             times: self.times,
+            repeat: self.repeat,
             per: self.per,
             request_url: self.input.request_url.clone(),
             batches: match self.retry_unsafe {

@@ -56,6 +56,7 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
         per: args.rules.keys(&limits),
         retry_unsafe: args.rules.retry.retry_unsafe,
         times: args.rules.times(),
+        repeat: args.rules.shape.repeat,
     };
     let input = asked.open(None)?;
     let seed = args.rules.retry.seed.unwrap_or(0);

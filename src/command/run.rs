@@ -72,6 +72,7 @@ pub(super) fn run(
         per: args.rules.keys(&limits),
         retry_unsafe: args.rules.retry.retry_unsafe,
         times: args.rules.times(),
+        repeat: args.rules.shape.repeat,
     };
     let mut input = asked.open(Some(&ears))?;
     if let Some(resumed) = &mut resumed {

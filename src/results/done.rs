@@ -61,7 +61,10 @@ impl Name {
         let status = Status::of(word).ok_or_else(|| format!("unknown status {word:?}"))?;
         let job = row.hash()?;
         let name = match (&row.id, status) {
-            (Some(id), Status::Ok | Status::Failed) => Self::Id(hash(id), job),
+            // In each round of an input its jobs come again, as others.
+            (Some(id), Status::Ok | Status::Failed) => {
+                Self::Id(hash(id).wrapping_add(row.round.into()), job)
+            }
             (_, Status::Ok | Status::Failed | Status::Invalid) => {
                 Self::Job(job.ok_or("it names no job: no `id`, no `job`")?)
             }

@@ -97,6 +97,8 @@ struct Seen {
     history: History,
     /// The position in the input.
     seq: u64,
+    /// The round of the input.
+    round: u32,
     /// `None` if it is no failure.
     failed: Option<FailedJob>,
 }
@@ -117,6 +119,11 @@ impl Seen {
     ) -> Result<Self, String> {
         let row: Row = serde_json::from_slice(line).map_err(|why| why.to_string())?;
         let (name, status) = Name::of_row(&row)?;
+        let name = match name {
+            // However often a line comes again, it is copied once, if it has failed in the end.
+            Name::Id(id, job) => Name::Id(id.wrapping_sub(row.round.into()), job),
+            Name::Job(job) => Name::Job(job),
+        };
         let url = || with_url(row.file.as_deref()).then(|| url(line)).flatten();
         let failed = match status {
             Status::Failed => Some(FailedJob {
@@ -133,6 +140,7 @@ impl Seen {
             name,
             history: row.history(),
             seq: row.seq.unwrap_or(number),
+            round: row.round,
             failed,
         })
     }
@@ -155,9 +163,13 @@ impl Seen {
                     let place = alike.iter().position(|(seq, _)| *seq == self.seq);
                     alike.swap_remove(place.unwrap_or(0));
                 }
-                let more = job.map(|job| (self.seq, job));
-                if more.is_some() {
-                    failed.by_job.entry(hash).or_default().extend(more);
+                if let Some(job) = job {
+                    let alike = failed.by_job.entry(hash).or_default();
+                    let place = |job: &FailedJob| (job.file.clone(), job.line);
+                    let is_there = alike.iter().any(|(_, own)| place(own) == place(&job));
+                    if self.round == 0 || !is_there {
+                        alike.push((self.seq, job));
+                    }
                 }
             }
         }

@@ -44,6 +44,9 @@ pub(super) struct Row<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     #[serde(default, borrow)]
     pub(super) job: Option<Cow<'a, str>>,
+    /// Of the input, from 0.
+    #[serde(default)]
+    pub(super) round: u32,
     /// It takes the place of an earlier result, which failed.
     #[serde(default)]
     pub(super) again: bool,

@@ -117,6 +117,9 @@ impl Form {
         if job.is_some_and(|job| job.history == History::Failed) {
             line.put("again", true);
         }
+        if let Some(job) = job.filter(|job| job.round > 0) {
+            line.put("round", job.round);
+        }
         line.put("status", outcome.status.word());
         line.put("http_status", outcome.tries.last().and_then(status));
         line.put("attempts", outcome.tries.len());

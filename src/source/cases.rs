@@ -926,3 +926,74 @@ proptest! {
         prop_assert_eq!(super::cases::lines(&spec).len(), elements.len() + usize::from(torn));
     }
 }
+
+#[test]
+fn each_round_has_all_lines_again_and_the_same_ones_are_bad() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.jsonl");
+    let lines = [
+        with("\"id\":\"a\""),
+        with("\"id\":\"b\""),
+        with("\"id\":\"a\""),
+    ];
+    std::fs::write(&path, lines.concat()).unwrap();
+    let spec = |repeat: &str, limit_jobs| Spec {
+        inputs: vec![Input::File(path.clone()); 2],
+        repeat: repeat.parse().unwrap(),
+        limit_jobs,
+        ..Spec::default()
+    };
+    let shown = |spec: &Spec| {
+        let lines = super::open(spec).unwrap().map(Result::unwrap);
+        let show = |line: Result<Job, BadLine>| match line {
+            Ok(job) => format!("{} {}", job.round, job.place.line),
+            Err(bad) => bad.what,
+        };
+        lines.map(show).collect::<Vec<_>>()
+    };
+    let rounds = shown(&spec("3", None));
+    let bad = |line: &String| line.starts_with("duplicate id");
+    assert_eq!(rounds.len(), 3 * 6);
+    for (round, lines) in rounds.chunks(6).enumerate() {
+        assert_eq!(lines[..2], [format!("{round} 1"), format!("{round} 2")]);
+        assert!(lines[2..].iter().all(bad), "{lines:?}");
+    }
+    assert_eq!(shown(&spec("forever", Some(20))).len(), 20);
+    assert_eq!(super::count::count(&spec("3", None)), Some(18));
+    assert_eq!(super::count::count(&spec("forever", Some(20))), Some(20));
+    assert_eq!(super::count::count(&spec("forever", None)), None);
+}
+
+#[test]
+fn a_file_without_jobs_is_not_read_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.urls");
+    std::fs::write(&path, "# nothing\n\n").unwrap();
+    let spec = Spec {
+        inputs: vec![Input::File(path)],
+        repeat: "forever".parse().unwrap(),
+        ..Spec::default()
+    };
+    assert_eq!(super::open(&spec).unwrap().count(), 0);
+    assert_eq!(super::count::count(&spec), Some(0));
+}
+
+#[test]
+fn a_job_of_a_later_round_is_another_one_to_a_server_that_knows_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.jsonl");
+    std::fs::write(&path, with("\"id\":\"a\"") + &with("\"method\":\"PUT\"")).unwrap();
+    let spec = Spec {
+        inputs: vec![Input::File(path)],
+        repeat: "2".parse().unwrap(),
+        once: Some(7),
+        ..Spec::default()
+    };
+    let keys = super::open(&spec).unwrap().map(|line| {
+        let job = line.unwrap().unwrap();
+        let name = crate::retry::IDEMPOTENCY_KEY;
+        job.headers().get_all(&name).next().unwrap().to_vec()
+    });
+    let keys: std::collections::BTreeSet<_> = keys.collect();
+    assert_eq!(keys.len(), 4);
+}

@@ -103,7 +103,8 @@ pub(super) fn count(spec: &Spec) -> Option<u64> {
     for (path, input) in paths {
         count += count_file(path, input, spec.format, most - count)?;
     }
-    Some(count)
+    let all = spec.repeat.of(count).min(most);
+    (all < u64::MAX).then_some(all)
 }
 
 /// Lets others have the core before each read: a system lets a thread that goes on and on keep it for some

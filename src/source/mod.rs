@@ -32,6 +32,7 @@ mod reader;
 mod record;
 mod resume;
 mod rewrite;
+mod rounds;
 mod rows;
 mod rules;
 mod shown;
@@ -72,6 +73,7 @@ pub use pick::{Filter, Pick, Shard};
 pub use reader::{Line, Reader};
 pub use resume::{Failed, Foreign, Resume, unclaimed, unmatched};
 pub use rewrite::Rewrite;
+pub use rounds::Rounds;
 pub use spec::{Input, Spec, Times, UnitsRule, empty, inputs};
 pub use strict::check_strict;
 pub use target::HttpUrl;
@@ -84,6 +86,7 @@ pub fn open(spec: &Spec) -> Result<Source, Problem> {
     let rules = Rules::new(spec)?;
     let mut waiting = Vec::with_capacity(spec.inputs.len());
     for input in &spec.inputs {
+        spec.repeat.fits(input)?;
         waiting.push((
             input.clone(),
             early(input).map_err(|why| unreadable(input, &why))?,
@@ -97,6 +100,9 @@ pub fn open(spec: &Spec) -> Result<Source, Problem> {
             .collect(),
         waiting: waiting.into_iter(),
         opened: 0,
+        inputs: spec.inputs.clone(),
+        repeat: spec.repeat,
+        found_before: 0,
         current: None,
         format: spec.format,
         keeper: Keeper::default(),
@@ -155,6 +161,11 @@ pub struct Source {
     names: Vec<Arc<str>>,
     waiting: std::vec::IntoIter<(Input, Option<File>)>,
     opened: usize,
+    /// All of them, for the next round.
+    inputs: Vec<Input>,
+    repeat: Rounds,
+    /// Items of the rounds before this one.
+    found_before: u64,
     current: Option<Current>,
     format: Option<Format>,
     keeper: Keeper,
@@ -194,7 +205,7 @@ impl Iterator for Source {
         }
         let item = loop {
             if self.current.is_none() {
-                let (input, file) = self.waiting.next()?;
+                let (input, file) = self.next_input()?;
                 match Current::open(input, file, self.format, &self.rules) {
                     Ok(current) => self.current = Some(current),
                     Err(problem) => break Err(problem),
@@ -213,6 +224,24 @@ impl Iterator for Source {
 }
 
 impl Source {
+    /// The next input, of this round or the next one. A round in which there was nothing is the last.
+    fn next_input(&mut self) -> Option<(Input, Option<File>)> {
+        let next = self.waiting.next();
+        if next.is_some()
+            || self.found == self.found_before
+            || !self.repeat.has(self.rules.round + 1)
+        {
+            return next;
+        }
+        self.rules.round += 1;
+        self.found_before = self.found;
+        self.opened = 0;
+        let again = self.inputs.iter().cloned();
+        let again: Vec<_> = again.map(|input| (input, None)).collect();
+        self.waiting = again.into_iter();
+        self.waiting.next()
+    }
+
     /// Waits for the first item; `None` if there is none.
     pub fn peek(&mut self) -> Option<&Item> {
         if self.peeked.is_none() {
@@ -322,7 +351,8 @@ impl Source {
             number: line,
         };
         let first = job.id.as_ref().and_then(|id| self.ids.claim(id, here));
-        let Some(first) = first else {
+        // In a later round it has claimed its id itself.
+        let Some(first) = first.filter(|first| *first != here) else {
             return Some(Ok(Some(Ok(job))));
         };
         let fault = duplicate(&job, first, here, &self.names);

@@ -27,9 +27,10 @@ impl OnceKeys {
     }
 
     /// Of the next job, a UUID of version 8 (RFC 9562 §5.8): its bits are as we choose.
-    pub(super) fn next(&mut self, id: Option<&str>, hash: JobHash) -> HeaderValue {
+    pub(super) fn next(&mut self, id: Option<&str>, hash: JobHash, round: u32) -> HeaderValue {
         let text = if let Some(id) = id {
-            format!("id {id}")
+            let round = (round > 0).then(|| format!("round {round} "));
+            format!("{}id {id}", round.unwrap_or_default())
         } else {
             let nth = self.equal.entry(hash).or_default();
             *nth += 1;
@@ -61,7 +62,7 @@ mod tests {
     fn keys(run: u64, jobs: &[(Option<&str>, u64)]) -> Vec<HeaderValue> {
         let mut keys = OnceKeys::new(run);
         let each = jobs.iter();
-        each.map(|(id, hash)| keys.next(*id, JobHash(*hash)))
+        each.map(|(id, hash)| keys.next(*id, JobHash(*hash), 0))
             .collect()
     }
 

@@ -34,6 +34,8 @@ pub(super) struct Rules {
     times: Times,
     batches: Repeat,
     pub(super) request_url: Option<HttpUrl>,
+    /// The round of the input that is read, from 0.
+    pub(super) round: u32,
     pub(super) keys: KeyTable,
     /// What the job before made of its URL: many inputs have one URL for all, and nearly all have few
     /// origins. Reading a URL takes longer than reading the rest of a small job.
@@ -54,6 +56,7 @@ impl Rules {
             times: spec.times,
             batches: spec.batches,
             request_url: spec.request_url.clone(),
+            round: 0,
             keys: KeyTable::new(&spec.per)?,
             last: None,
         })
@@ -110,7 +113,10 @@ impl Rules {
         if let Some(keys) = &mut self.once
             && !headers.lines().has(&IDEMPOTENCY_KEY)
         {
-            headers.add(&IDEMPOTENCY_KEY, &keys.next(id.as_deref(), hash));
+            headers.add(
+                &IDEMPOTENCY_KEY,
+                &keys.next(id.as_deref(), hash, self.round),
+            );
         }
         Ok(Job {
             origin,
@@ -128,7 +134,7 @@ impl Rules {
                 Repeat::ByMethod => Repeat::ByMethod,
                 Repeat::Always => draft.repeat,
             },
-            round: 0,
+            round: self.round,
             history: History::New,
         })
     }

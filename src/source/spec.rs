@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::Method;
 
 use super::Format;
+use super::Rounds;
 use super::pick::Pick;
 use super::rewrite::Rewrite;
 use super::target::HttpUrl;
@@ -123,6 +124,8 @@ pub struct Spec {
     pub rewrites: Vec<Rewrite>,
     /// Reading ends after so many taken lines that make a result, good or bad.
     pub limit_jobs: Option<u64>,
+    /// How often the whole input is read. Ids come again with each round.
+    pub repeat: Rounds,
     /// Whether jobs reserve units.
     pub units: UnitsRule,
     /// Whether jobs have a moment.

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::{Input, Spec, open};
+use super::{Input, Rounds, Spec, open};
 use crate::error::{Exit, Problem};
 
 /// So many problems are listed; the rest are counted.
@@ -37,7 +37,10 @@ pub fn check_strict(mut spec: Spec) -> Result<Spec, Problem> {
             listed.push(text);
         }
     };
-    let mut source = open(&spec)?;
+    let mut source = open(&Spec {
+        repeat: Rounds::default(),
+        ..spec.clone()
+    })?;
     while let Some(line) = source.next() {
         if let Err(bad) = line.map_err(|mut problem| {
             problem.exit = Exit::Usage;

@@ -80,6 +80,8 @@ fn what_a_flag_cannot_mean_is_a_usage_error_with_the_form() {
         ("--ramp", "10@5s,20@1s", "1s comes after 5s"),
         ("--ramp", "0@0s", "no rate is above 0"),
         ("--ramp", "-1@0s", "rate \"-1\""),
+        ("--repeat", "0", "from 1"),
+        ("--repeat", "ever", "forever"),
         ("--for", "0s", "above 0s"),
         ("--for", "-1s", "write a time"),
         ("--lookahead", "0", "from 1"),

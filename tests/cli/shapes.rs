@@ -220,6 +220,7 @@ fn what_does_not_go_together_is_a_usage_error() {
         ),
         (&["--speed", "2x"], "--speed 2x has no record"),
         (&["--for", "5s", "--resume"], "cannot be used with"),
+        (&["--repeat", "2", "--resume"], "cannot be used with"),
     ] {
         let done = Shaper::run()
             .jobs("one.urls", server.list(1))
@@ -229,4 +230,88 @@ fn what_does_not_go_together_is_a_usage_error() {
         done.exits(2).says(told);
     }
     assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn a_file_is_read_so_often_and_no_result_takes_the_place_of_another() {
+    let server = Server::start([Step::ok()]);
+    let jobs = ["a", "b"].map(|id| format!("{}\n", json!({ "id": id, "url": server.url("/") })));
+    let done = Shaper::run()
+        .jobs("jobs.jsonl", jobs.concat())
+        .args(["-c", "1", "--repeat", "3"])
+        .with_results()
+        .reporting()
+        .output();
+    done.exits(0);
+    assert_eq!(done.counts().ok, 6);
+    let results = done.results();
+    let told: Vec<_> = results
+        .iter()
+        .map(|line| (&line["id"], line["round"].as_u64()))
+        .collect();
+    let of = |round| [(&results[0]["id"], round), (&results[1]["id"], round)];
+    assert_eq!(told, [of(None), of(Some(1)), of(Some(2))].concat());
+    let again = done
+        .again()
+        .args(["report", OUT, "--report", "json"])
+        .output();
+    let told: Value = serde_json::from_slice(&again.stdout).expect("a report");
+    assert_eq!(
+        (
+            &told["counts"]["ok"],
+            &told["results"]["files"][0]["replaced"]
+        ),
+        (&json!(6), &json!(0))
+    );
+}
+
+#[test]
+fn what_failed_in_several_rounds_is_copied_once() {
+    let server = Server::start([Step::status(400)]);
+    let jobs = format!("{}\n", json!({ "id": "a", "url": server.url("/a") }))
+        + &format!("{}\n", json!({ "url": server.url("/b") }));
+    let done = Shaper::run()
+        .jobs("jobs.jsonl", &jobs)
+        .args(["--repeat", "3"])
+        .with_results()
+        .output();
+    done.exits(1);
+    let copied = done.again().args(["report", OUT, "--failed-jobs"]).output();
+    assert_eq!(String::from_utf8_lossy(&copied.stdout), jobs);
+}
+
+#[test]
+fn without_an_end_it_goes_on_until_its_time_or_its_number_of_jobs_is_over() {
+    let server = Server::start([Step::ok()]);
+    for end in [["-n", "7"], ["--for", "300ms"]] {
+        let done = Shaper::run()
+            .jobs("jobs.urls", server.list(2))
+            .args(["-c", "1", "--repeat", "forever"])
+            .args(end)
+            .with_results()
+            .reporting()
+            .output();
+        done.exits(0);
+        let ok = done.counts().ok;
+        assert!(ok == 7 || (end[0] == "--for" && ok > 0), "{end:?}: {ok}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_again_is_not_repeated() {
+    let done = Shaper::run()
+        .args(["-", "--repeat", "2"])
+        .stdin("http://127.0.0.1:1/\n")
+        .with_results()
+        .output();
+    done.exits(2)
+        .says("--repeat 2")
+        .says("standard input")
+        .says("mend:");
+    let pipe = Shaper::run()
+        .named_pipe("jobs.urls")
+        .args(["jobs.urls", "--repeat", "forever"])
+        .with_results()
+        .output();
+    pipe.exits(2).says("no regular file");
 }

@@ -37,6 +37,7 @@ use crate::usage::UsageAt;
 #[command(
     mut_arg("concurrency", |arg| arg.default_value_if("replay", "true", RECORDED)),
     mut_arg("for", |arg| arg.conflicts_with("resume")),
+    mut_arg("repeat", |arg| arg.conflicts_with("resume")),
     after_help = "RATE is N/DUR: 10, 10/s, 600/m, 600rpm, 0.5/s, 100/250ms; DUR is 250ms, 1.5s, 30, 2m, 1h30m, a bare
 number is seconds. none is no limit.
 

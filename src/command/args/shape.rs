@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::super::values::{Bound, one_of};
+use super::super::values::{Bound, one_of, or_else};
 use crate::error::Problem;
 use crate::shape::{Arrivals, Gaps, Ramp, Speed};
+use crate::source::Rounds;
 use crate::units::{Rate, parse_span};
 
 /// When jobs are due.
@@ -32,6 +33,9 @@ pub(in crate::command) struct ShapeArgs {
     /// Jobs are due at these rates, linear between the times and the same before and behind them: 10@0s,100@30s,100@5m
     #[arg(long, value_name = "RATE@T,…", allow_hyphen_values = true)]
     ramp: Option<Ramp>,
+    /// Read the files so many times, one round after the other: N, forever; ids may come again in each
+    #[arg(long, value_name = "N|forever", default_value = "1", allow_hyphen_values = true, value_parser = or_else::<Rounds>(&["forever"]), hide_possible_values = true)]
+    pub(in crate::command) repeat: Rounds,
     /// After this time nothing new is sent, and what is in flight ends
     #[arg(
         id = "for",
