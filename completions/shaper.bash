@@ -579,7 +579,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__plan)
-            opts="-z -H -X -n -q -c -h --latency --latency-from --api --price --ordered --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --replay --speed --arrivals --ramp --for --per-host --max-wait --queue-timeout --guard --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --header --bearer-env --method --data --base-url --format --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --report --report-file --color --ascii --quiet --html --hdr --concurrency --help"
+            opts="-z -H -X -n -q -c -h --latency --latency-from --api --price --ordered --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --replay --speed --arrivals --ramp --repeat --for --per-host --max-wait --queue-timeout --guard --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --header --bearer-env --method --data --base-url --format --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --report --report-file --color --ascii --quiet --html --hdr --concurrency --help"
             if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -700,6 +700,10 @@ _shaper() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
                     fi
+                    return 0
+                    ;;
+                --repeat)
+                    COMPREPLY=($(compgen -W "forever" -- "${cur}"))
                     return 0
                     ;;
                 --for)
@@ -982,7 +986,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__replay)
-            opts="-H -X -k -L -n -o -v -q -z -c -h --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --speed --arrivals --ramp --per-host --max-wait --queue-timeout --guard --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --max-body --follow --mock --format --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --output --overwrite --output-format --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --for --replay --concurrency --help"
+            opts="-H -X -k -L -n -o -v -q -z -c -h --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --speed --arrivals --ramp --per-host --max-wait --queue-timeout --guard --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --max-body --follow --mock --format --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --output --overwrite --output-format --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --for --repeat --replay --concurrency --help"
             if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1475,6 +1479,10 @@ _shaper() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
                     fi
+                    return 0
+                    ;;
+                --repeat)
+                    COMPREPLY=($(compgen -W "forever" -- "${cur}"))
                     return 0
                     ;;
                 --concurrency)
@@ -1671,7 +1679,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__run)
-            opts="-H -X -k -L -n -o -v -q -c -z -h --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --replay --speed --arrivals --ramp --per-host --max-wait --queue-timeout --guard --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --max-body --follow --mock --format --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --output --overwrite --output-format --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --concurrency --for --help"
+            opts="-H -X -k -L -n -o -v -q -c -z -h --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --replay --speed --arrivals --ramp --per-host --max-wait --queue-timeout --guard --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --max-body --follow --mock --format --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --output --overwrite --output-format --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --concurrency --for --repeat --help"
             if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2178,6 +2186,10 @@ _shaper() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
                     fi
+                    return 0
+                    ;;
+                --repeat)
+                    COMPREPLY=($(compgen -W "forever" -- "${cur}"))
                     return 0
                     ;;
                 *)
