@@ -40,7 +40,7 @@ fn every_problem_is_listed_with_its_place_and_its_mend_and_what_is_good_is_count
         "GET 3   POST 1",
         "h.test 3   i.test 1",
         "1 of 4 jobs have one, of 35 bytes in all; the largest has 35, at jobs.jsonl:1",
-        "2 jobs say theirs, 1 are estimated; the most is",
+        "2 jobs say theirs, 1 are estimated",
         "1 jobs are equal to one before",
     ] {
         assert!(page.contains(words), "{words}: {page}");
