@@ -70,6 +70,7 @@ impl Kept {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             limits: setup.limits.iter().map(Limit::from).collect(),
             concurrency: setup.slots,
+            slots_by: setup.slots_by,
             per_host: setup.per_host,
             slack_us: nanos(SLACK) / 1_000,
             inputs: inputs.iter().cloned().map(Input::named).collect(),

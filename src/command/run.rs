@@ -25,7 +25,7 @@ use crate::engine::{End, Rules, Signal};
 use crate::error::{Exit, Problem};
 use crate::letters::calm_path;
 use crate::limit::Spec;
-use crate::metrics::{Setup, Summary};
+use crate::metrics::{Setup, SlotsBy, Summary};
 use crate::mock::{self, Mock};
 use crate::progress::{Mode, Progress};
 use crate::redirect::Follow;
@@ -277,7 +277,10 @@ fn cut(rules: &mut Rules, room: Option<Room>) -> Result<Option<String>, Problem>
         Some(slots) if slots <= fits => return Ok(None),
         None if most >= PORTS => return Ok(None),
         Some(slots) => slots.get().to_string(),
-        None => "none".to_owned(),
+        None => {
+            rules.slots_by = SlotsBy::Files;
+            "none".to_owned()
+        }
     };
     rules.slots = Some(fits);
     Ok(Some(format!(

@@ -8,6 +8,7 @@ use super::heads::LaneId;
 use super::hop::Away;
 use super::keyed::StateId;
 use super::rules::Keeps;
+use super::schedule::Came;
 use super::talk::Ticket;
 use crate::job::Job;
 use crate::metrics::Owner;
@@ -68,8 +69,8 @@ pub(super) struct Work {
     /// By the schedule; `None`: when it is granted.
     pub(super) due: Option<Tick>,
     pub(super) read_at: Tick,
-    /// The input was late with it: its line was not ready, or stands behind lines that are due later.
-    pub(super) starved: bool,
+    /// How its line came. One behind lines that are due later is late by the input, too.
+    pub(super) line: Came,
     /// It could not go before: read, due, or back from rest.
     pub(super) could_go: Tick,
     /// When it came to its lane for the first time.
@@ -122,12 +123,12 @@ impl Spans {
 }
 
 impl Work {
-    pub(super) fn new(job: Arc<Job>, due: Option<Tick>, now: Tick) -> Self {
+    pub(super) fn new(job: Arc<Job>, line: Came, due: Option<Tick>, now: Tick) -> Self {
         Self {
             job,
             due,
             read_at: now,
-            starved: false,
+            line,
             could_go: now,
             came: now,
             head_at: None,

@@ -15,13 +15,19 @@ impl Work {
             return None;
         }
         let made = self.tries.first()?;
-        let (read, came) = (self.read_at.max(due), self.came.max(due));
+        let [asked, read, came] =
+            [self.line.asked_at, self.read_at, self.came].map(|at| at.max(due));
         let held = self.blocker.unwrap_or(Owner::Slot);
-        // Who is asked for late stood behind others that had not gone.
-        let reader = if self.starved { Owner::Input } else { held };
+        // Who is asked for late stands behind others that had not gone.
+        let [before, reader] = if self.line.starved {
+            [Owner::Input; 2]
+        } else {
+            [held, Owner::Client]
+        };
         let opening = made.connected.map_or(Owner::Client, |_| Owner::Connect);
         let parts = [
-            (reader, read.since(due)),
+            (before, asked.since(due)),
+            (reader, read.since(asked)),
             (Owner::Client, came.since(read)),
             (held, made.granted.since(came)),
             (opening, sent.since(made.granted)),

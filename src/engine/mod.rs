@@ -64,7 +64,7 @@ use order::InOrder;
 use paid::Paid;
 use rests::{Rest, Rested, Rests};
 pub use rules::{Keeps, Order, Oversize, Proves, Refund, Rules};
-use schedule::Schedule;
+use schedule::{Came, Schedule};
 pub use seam::Seam;
 use stops::Stops;
 pub use stops::{StopIf, Stopped};
@@ -329,7 +329,7 @@ impl Engine {
         ready_at: Tick,
         actions: &mut Vec<Action>,
     ) {
-        let (seq, starved) = self.arrived(ready_at);
+        let (seq, mut came) = self.arrived(ready_at);
         if self.is_draining() {
             return;
         }
@@ -377,9 +377,8 @@ impl Engine {
         let held = self.roll.get(ticket);
         held.lane = Some(lane);
         held.holds = holds;
-        let mut work = Work::new(job, due, self.now);
-        work.starved = starved || due.is_some_and(|due| due < latest);
-        held.work = Some(work);
+        came.starved |= due.is_some_and(|due| due < latest);
+        held.work = Some(Work::new(job, came, due, self.now));
         match waits_for_its_time {
             _ if is_closed => self.vanish(ticket, actions),
             Some(due) => self.awaits(ticket, due),
@@ -387,8 +386,8 @@ impl Engine {
         }
     }
 
-    /// A line that was asked for is here. Returns its position in the input, and whether it had to be waited for.
-    fn arrived(&mut self, ready_at: Tick) -> (u64, bool) {
+    /// A line that was asked for is here. Returns its position in the input, and how it came.
+    fn arrived(&mut self, ready_at: Tick) -> (u64, Came) {
         let seq = self.next_seq;
         self.next_seq += 1;
         self.metrics.read();

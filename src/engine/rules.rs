@@ -8,7 +8,7 @@ use super::charge::Charge;
 use super::{LookAhead, Seam, StopIf};
 use crate::job::Job;
 use crate::limit::{Kind, NeverFits, Setting, Spec};
-use crate::metrics::{AtOnce, Owner, Setup};
+use crate::metrics::{AtOnce, Owner, Setup, SlotsBy};
 use crate::proof::Proof;
 use crate::quota::Provider;
 use crate::redirect::Follow;
@@ -21,6 +21,8 @@ use crate::units::Cost;
 pub struct Rules {
     /// Most tries in flight; `None` without a limit.
     pub slots: Option<Cost>,
+    /// What sets their number.
+    pub slots_by: SlotsBy,
     /// Most tries in flight to one origin; `None` without a limit.
     pub per_host: Option<Cost>,
     /// The rate limits, in the order of the command line: all hold.
@@ -167,6 +169,7 @@ impl Default for Rules {
     fn default() -> Self {
         Self {
             slots: None,
+            slots_by: SlotsBy::default(),
             per_host: None,
             limits: Vec::new(),
             setting: Setting::VIRTUAL,
@@ -201,6 +204,7 @@ impl Rules {
     pub fn setup(&self) -> Setup {
         Setup {
             slots: self.slots.map(Cost::get),
+            slots_by: self.slots_by,
             per_host: self.per_host.map(Cost::get),
             limits: self.limits.clone(),
             runs: AtOnce::One,

@@ -23,6 +23,14 @@ pub(super) struct Schedule {
     asks: VecDeque<(Tick, usize)>,
 }
 
+/// How a line came that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Came {
+    pub(super) asked_at: Tick,
+    /// The input was late with it.
+    pub(super) starved: bool,
+}
+
 impl Schedule {
     pub(super) fn new(rules: &Rules) -> Self {
         let ours = |spec: &&Spec| spec.counts == Counts::Requests && spec.per.is_none();
@@ -53,13 +61,16 @@ impl Schedule {
         self.start
     }
 
-    /// The next line came and had been ready at `ready_at`. Returns whether that was later than it was asked for: then
-    /// the input was what held it.
-    pub(super) fn read(&mut self, ready_at: Tick) -> bool {
+    /// The next line came and had been ready at `ready_at`. If that was later than it was asked for, the input was what
+    /// held it.
+    pub(super) fn read(&mut self, ready_at: Tick) -> Came {
         let Some((asked_at, lines)) = self.asks.front_mut() else {
-            return false;
+            return Came {
+                asked_at: ready_at,
+                starved: false,
+            };
         };
-        let starved = ready_at > *asked_at;
+        let (asked_at, starved) = (*asked_at, ready_at > *asked_at);
         *lines -= 1;
         if *lines == 0 {
             self.asks.pop_front();
@@ -67,7 +78,7 @@ impl Schedule {
         if starved {
             self.last = self.last.max(ready_at);
         }
-        starved
+        Came { asked_at, starved }
     }
 
     /// When the job that was just read is due; `None` without a time of its own or a request limit: then it is due

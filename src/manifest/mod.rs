@@ -22,6 +22,7 @@ use crate::error::{Exit, Problem, to_write};
 use crate::file::{self, path_with};
 use crate::letters::calm_path;
 use crate::limit::{KeyBy, Spec, keys_of};
+use crate::metrics::SlotsBy;
 
 /// Of a run: its rules from the start on, its figures when it is over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,9 @@ pub struct Manifest {
     /// What relative names of inputs were relative to; `None` if nothing tells.
     #[serde(default)]
     pub folder: Option<String>,
+    /// What set the slots; of older versions an option.
+    #[serde(default)]
+    pub slots_by: SlotsBy,
     /// What else jobs were given; `None` if nothing tells.
     #[serde(default)]
     pub given: Option<Given>,
@@ -378,6 +382,7 @@ mod tests {
             }),
             transport: None,
             arrivals: None,
+            slots_by: SlotsBy::Files,
             refund: None,
             seed: 7,
             host: host(),

@@ -4,7 +4,7 @@ use http::StatusCode;
 
 use super::littles::{Cause, Crossover, Theory, plain};
 use super::waited::{self, Waited, waited};
-use super::{Owner, Part, Setup, Share, Summary, refusals, shares};
+use super::{Owner, Part, Setup, Share, SlotsBy, Summary, refusals, shares};
 use crate::limit::{Counts, Kind};
 use crate::outcome::FailureKind;
 use crate::units::{show_span, three_digits};
@@ -373,20 +373,7 @@ impl Seen<'_> {
         let (verdict, advice) = match owner {
             Owner::Limit(number) => return self.limit(number),
             Owner::Adaptive => return self.learnt(),
-            Owner::Slot => (
-                format!(
-                    "the API's latency chose this rate: {} taken",
-                    match self.setup.slots {
-                        Some(1) => "the one slot was".to_owned(),
-                        Some(slots) => format!("all {slots} slots were"),
-                        None => "all slots were".to_owned(),
-                    }
-                ),
-                format!(
-                    "--qps N chooses the rate: --qps {rate}{each} keeps this one when the API gets \
-                     faster; more slots go faster only as long as its latency stays"
-                ),
-            ),
+            Owner::Slot => return self.slots(),
             Owner::HostSlot => (
                 format!(
                     "one origin's latency chose this rate: {} were taken",
@@ -471,6 +458,43 @@ impl Seen<'_> {
             (1, peak) => format!("--concurrency {peak} would do"),
             (_, peak) => format!("{} would do for all runs", plural(peak, "slot", "slots")),
         }
+    }
+
+    /// All slots were taken.
+    fn slots(&self) -> Cure {
+        let (slots, by) = (self.setup.slots, self.setup.slots_by);
+        let (verdict, advice) = match (slots, by) {
+            (Some(slots), SlotsBy::Files) => (
+                format!(
+                    "the open files chose this rate: all {slots} connections that they allow were taken"
+                ),
+                "more open files (ulimit -n) allow more at once; who waits for no answer needs \
+                 rate x latency of them"
+                    .to_owned(),
+            ),
+            (slots, SlotsBy::Option | SlotsBy::Files) => (
+                format!(
+                    "the API's latency chose this rate: {} taken",
+                    match slots {
+                        Some(1) => "the one slot was".to_owned(),
+                        Some(slots) => format!("all {slots} slots were"),
+                        None => "all slots were".to_owned(),
+                    }
+                ),
+                if self.setup.arrivals.are_scheduled() {
+                    "more slots (-c N) let more jobs go when they are due; -c none waits for no answer"
+                        .to_owned()
+                } else {
+                    format!(
+                        "--qps N chooses the rate: --qps {}{} keeps this one when the API gets \
+                         faster; more slots go faster only as long as its latency stays",
+                        rate_option(self.for_each(self.summary.stretch.rate)),
+                        self.in_each()
+                    )
+                },
+            ),
+        };
+        Cure { verdict, advice }
     }
 
     /// The rows of the rate limits, by what they count and by which rule.

@@ -44,7 +44,7 @@ pub use owner::{HoldOn, Owner, Turn};
 pub use remaining::{Left, Pace};
 use rests::Rests;
 use seconds::Seconds;
-pub use setup::{AtOnce, Setup};
+pub use setup::{AtOnce, Setup, SlotsBy};
 pub use shares::Share;
 pub use streams::Streams;
 use stretch::Totals;

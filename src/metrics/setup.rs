@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 use super::Owner;
 use crate::limit::{Counts, Kind, Spec};
 use crate::shape::Arrivals;
@@ -12,6 +14,8 @@ use crate::units::Rate;
 pub struct Setup {
     /// Slots; `None` without a limit.
     pub slots: Option<u64>,
+    /// What sets their number.
+    pub slots_by: SlotsBy,
     /// Slots of each origin; `None` without a limit.
     pub per_host: Option<u64>,
     /// The rate limits, in the order of the command line.
@@ -20,6 +24,17 @@ pub struct Setup {
     pub runs: AtOnce,
     /// When jobs were due.
     pub arrivals: Arrivals,
+}
+
+/// What sets the number of slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SlotsBy {
+    /// Who runs it.
+    #[default]
+    Option,
+    /// The open files: no number was asked for, and there is no room for more connections.
+    Files,
 }
 
 /// How many runs went on at once, and whose the limits were. The slots are those of all of them.
@@ -64,7 +79,10 @@ impl Setup {
             Owner::Nothing => "nothing".to_owned(),
             Owner::Input => "input".to_owned(),
             Owner::LookAhead => "look-ahead".to_owned(),
-            Owner::Slot => "slots".to_owned(),
+            Owner::Slot => match self.slots_by {
+                SlotsBy::Option => "slots".to_owned(),
+                SlotsBy::Files => "open files".to_owned(),
+            },
             Owner::HostSlot => match self.per_host {
                 Some(slots) => format!("--per-host {slots}"),
                 None => "--per-host".to_owned(),

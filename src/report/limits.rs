@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{hung, proof, said};
-use crate::metrics::{Owner, Setup};
+use crate::metrics::{Owner, Setup, SlotsBy};
 use crate::terminal::Columns;
 
 /// Where the text of a list begins.
@@ -34,7 +34,10 @@ pub fn schedule(setup: &Setup) -> Option<String> {
 
 /// Each bound in a sentence. Grants of buckets may be charged for up to `slack` ago.
 pub fn in_force(setup: &Setup, slack: Duration) -> Vec<String> {
-    let slots = setup.slots.map(said::slots);
+    let slots = setup.slots.map(|slots| match setup.slots_by {
+        SlotsBy::Option => said::slots(slots),
+        SlotsBy::Files => format!("{}, all that the open files allow", said::slots(slots)),
+    });
     let mut bounds = vec![slots.unwrap_or("slots unlimited".to_owned())];
     if let Some(slots) = setup.per_host.map(said::slots) {
         bounds.push(format!("{slots} for each origin"));

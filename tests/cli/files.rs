@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, prlimit};
+use serde_json::Value;
 
 use crate::support::program::{OUT, Running, Shaper};
 use crate::support::server::{Server, Step};
@@ -36,6 +37,43 @@ fn slots_are_cut_to_what_the_open_files_allow_and_no_job_fails() {
             "{:?}",
             done.files()
         );
+    }
+}
+
+#[test]
+fn where_the_open_files_bind_and_no_slots_were_asked_for_that_is_said() {
+    let server = Server::start([Step::ok().after(Duration::from_millis(50))]);
+    let done = Shaper::run()
+        .jobs("jobs.urls", server.list(200))
+        .args(["-c", "none", "--arrivals", "once"])
+        .files_at_once(64)
+        .with_results()
+        .reporting()
+        .output();
+    done.exits(0).says("all that the open files allow");
+    let told = done.report();
+    let verdict = told["verdict"].as_str().expect("there is one");
+    assert!(
+        verdict.starts_with("the open files chose this rate"),
+        "{verdict}"
+    );
+    assert_eq!(told["binding"], "open files");
+    let slots = told["slots"].as_u64().expect("they are cut");
+    let late = told["lateness"]["by"]["open files"].as_u64();
+    let waited = 200 - slots;
+    // Where the machine is busy for longer than an answer takes, it is the one to blame.
+    assert!(
+        (waited / 2..=waited).contains(&late.unwrap_or(0)),
+        "{}",
+        told["lateness"]
+    );
+    let again = done
+        .again()
+        .args(["report", OUT, "--report", "json"])
+        .output();
+    let again: Value = serde_json::from_slice(&again.stdout).expect("a report");
+    for key in ["verdict", "binding", "lateness"] {
+        assert_eq!(again[key], told[key], "results tell the same");
     }
 }
 

@@ -90,6 +90,7 @@ pub(crate) fn recorded_at(
     let (summary, end) = simulation.run();
     let setup = Setup {
         slots: rules.slots.map(Cost::get),
+        slots_by: rules.slots_by,
         per_host: None,
         limits: rules.limits.clone(),
         runs: AtOnce::One,
@@ -109,6 +110,7 @@ pub(crate) fn recorded_at(
         version: "0.1.0".to_owned(),
         limits: rules.limits.iter().map(Limit::from).collect(),
         concurrency: rules.slots.map(Cost::get),
+        slots_by: rules.slots_by,
         per_host: None,
         slack_us: 0,
         inputs: vec![shaper::manifest::Input {

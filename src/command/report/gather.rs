@@ -79,6 +79,8 @@ pub(super) fn report(paths: &[PathBuf], given: &LimitArgs) -> Result<Report, Pro
             .limit()
             .map(Cost::get)
             .or_else(|| slots(&files)),
+        slots_by: same(files.iter().map(|file| Some(file.run.as_ref()?.slots_by)))
+            .unwrap_or_default(),
         per_host: same(files.iter().map(|file| file.run.as_ref()?.per_host)),
         runs: at_once(runs.at_once(), is_given, &limits),
         arrivals: arrivals(&files),
