@@ -303,7 +303,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// A line, or what stands for one, that makes no job: it becomes one `invalid` result.
+/// A line, or what stands for one, that makes no job: it becomes one result, `invalid` or `skipped`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadLine {
     /// The line.
@@ -320,6 +320,17 @@ pub struct BadLine {
     pub id: Option<Box<str>>,
     /// Hash of the raw line.
     pub hash: JobHash,
+    /// Whether somebody has to mend it.
+    pub why: NoJob,
+}
+
+/// Why a line makes no job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoJob {
+    /// It is not as its format has it.
+    Invalid,
+    /// It is understood, and by its format not sent: noise in a log, a POST whose body was not recorded.
+    Skipped,
 }
 
 impl fmt::Display for BadLine {

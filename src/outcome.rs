@@ -11,7 +11,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use crate::fields::Fields;
-use crate::job::{BadLine, Job, Keys};
+use crate::job::{BadLine, Job, Keys, NoJob};
 use crate::stream::Stream;
 use crate::units::Tick;
 
@@ -89,6 +89,8 @@ pub enum Reached {
 pub enum FailureKind {
     /// The line makes no job.
     Invalid,
+    /// The line is understood, and by the rules of its format not sent.
+    Skipped,
     /// No connection.
     Connect,
     /// No address for the host name.
@@ -118,8 +120,9 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Invalid,
+        Self::Skipped,
         Self::Connect,
         Self::Dns,
         Self::Tls,
@@ -144,6 +147,7 @@ impl FailureKind {
     pub fn word(self) -> &'static str {
         match self {
             Self::Invalid => "invalid",
+            Self::Skipped => "skipped",
             Self::Connect => "connect",
             Self::Dns => "dns",
             Self::Tls => "tls",
@@ -157,6 +161,15 @@ impl FailureKind {
             Self::QueueTimeout => "queue_timeout",
             Self::RetryAfterTooLong => "retry_after_too_long",
             Self::Redirect => "redirect",
+        }
+    }
+}
+
+impl From<NoJob> for FailureKind {
+    fn from(why: NoJob) -> Self {
+        match why {
+            NoJob::Invalid => Self::Invalid,
+            NoJob::Skipped => Self::Skipped,
         }
     }
 }
@@ -409,12 +422,23 @@ pub enum Status {
     Failed,
     /// The line makes no job.
     Invalid,
+    /// The line is understood, and by the rules of its format not sent.
+    Skipped,
+}
+
+impl From<NoJob> for Status {
+    fn from(why: NoJob) -> Self {
+        match why {
+            NoJob::Invalid => Self::Invalid,
+            NoJob::Skipped => Self::Skipped,
+        }
+    }
 }
 
 impl Status {
     /// The status of this word.
     pub fn of(word: &str) -> Option<Self> {
-        let all = [Self::Ok, Self::Failed, Self::Invalid];
+        let all = [Self::Ok, Self::Failed, Self::Invalid, Self::Skipped];
         all.into_iter().find(|status| status.word() == word)
     }
 
@@ -424,6 +448,7 @@ impl Status {
             Self::Ok => "ok",
             Self::Failed => "failed",
             Self::Invalid => "invalid",
+            Self::Skipped => "skipped",
         }
     }
 }

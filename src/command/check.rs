@@ -7,6 +7,7 @@ use super::input::Asked;
 use super::print;
 use super::values::ReportForm;
 use crate::error::{Exit, Problem};
+use crate::job::NoJob;
 use crate::letters::calm_lines;
 use crate::report::checked::Checked;
 use crate::report::{Glyphs, Look, csv};
@@ -40,7 +41,9 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Problem> {
         })?;
         any = true;
         checked.add(&line);
-        if let Err(bad) = &line {
+        if let Err(bad) = &line
+            && bad.why == NoJob::Invalid
+        {
             checked.list(bad);
             shown.push_str(&calm_lines(&format!("{bad}\n")));
         }

@@ -190,6 +190,7 @@ impl Resumed {
         let resume = &self.onward.resume;
         let count = |status| resume.done.count(status);
         let (failed, invalid) = (count(Status::Failed), count(Status::Invalid));
+        let skipped = count(Status::Skipped);
         let mut counts = vec![format!("ok {}", count(Status::Ok))];
         if failed > 0 {
             let becomes = match resume.failed {
@@ -200,6 +201,9 @@ impl Resumed {
         }
         if invalid > 0 {
             counts.push(format!("invalid {invalid}"));
+        }
+        if skipped > 0 {
+            counts.push(format!("skipped {skipped}"));
         }
         let mut lines = vec![match resume.done.len() {
             0 => "nothing is done yet".to_owned(),

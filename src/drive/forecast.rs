@@ -8,7 +8,7 @@ use super::modelled::{Draws, Modelled};
 use super::simulated::{Seen, Simulation};
 use super::what_if::{Drawn, Sampler};
 use crate::engine::{End, Engine, Grant, Keeps, Proves, Rules};
-use crate::job::{BadLine, Job, Origin};
+use crate::job::{BadLine, Job, NoJob, Origin};
 use crate::limit::{Guard, Kind, Leaves, Spec};
 use crate::metrics::Summary;
 use crate::model::{ModelSpec, Observed};
@@ -158,7 +158,8 @@ impl<'a> Notes<'a> {
                     self.never_fit.extend(unfit);
                 }
             }
-            Err(bad) => self.invalid.extend([bad.clone()]),
+            Err(bad) if bad.why == NoJob::Invalid => self.invalid.extend([bad.clone()]),
+            Err(_) => {}
         }
     }
 }

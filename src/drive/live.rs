@@ -190,6 +190,7 @@ fn first_failure(failure: &Failure) -> String {
             "\n  mend: the name may be misspelt; to see the run without a server: --mock answers in its place"
         }
         FailureKind::Invalid
+        | FailureKind::Skipped
         | FailureKind::Tls
         | FailureKind::Timeout
         | FailureKind::Reset

@@ -339,8 +339,8 @@ impl Engine {
         let job = match line {
             Ok(job) => job,
             Err(bad) => {
-                let error = (FailureKind::Invalid, bad.to_string());
-                self.refuse(seq, Err(*bad), Status::Invalid, error, actions);
+                let (status, error) = (bad.why.into(), (bad.why.into(), bad.to_string()));
+                self.refuse(seq, Err(*bad), status, error, actions);
                 return;
             }
         };

@@ -11,7 +11,7 @@ use crate::dice::{STEP, mix};
 use crate::error::Exit;
 use crate::fields::Fields;
 use crate::headers::Headers;
-use crate::job::{JobHash, Origin, Place, Target, Units, UnitsFrom, host_of};
+use crate::job::{JobHash, NoJob, Origin, Place, Target, Units, UnitsFrom, host_of};
 use crate::kept::Kept;
 use crate::limit::{KeyBy, Spec, keys_of};
 use crate::outcome::{Reached, Usage};
@@ -250,6 +250,7 @@ impl World {
             return Err(BadLine {
                 place,
                 below: 0,
+                why: NoJob::Invalid,
                 column: 1,
                 what: "empty".to_owned(),
                 mend: "write a job".to_owned(),

@@ -103,7 +103,7 @@ impl ByVerdict {
     pub(super) fn of(&mut self, status: Status) -> &mut Latencies {
         match status {
             Status::Failed => &mut self.failed,
-            Status::Ok | Status::Invalid => &mut self.ok,
+            Status::Ok | Status::Invalid | Status::Skipped => &mut self.ok,
         }
     }
 

@@ -188,6 +188,7 @@ impl Tally {
             Status::Ok => self.counts.ok += 1,
             Status::Failed => self.counts.failed += 1,
             Status::Invalid => self.counts.invalid += 1,
+            Status::Skipped => self.counts.skipped += 1,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::page::{Look, Page, Tone};
-use crate::job::{BadLine, Job, Place, UnitsFrom, host_of};
+use crate::job::{BadLine, Job, NoJob, Place, UnitsFrom, host_of};
 
 /// What was found in an input. Memory: 8 bytes a job, and what hosts, methods and kinds of problems take.
 #[derive(Debug, Default)]
@@ -13,6 +13,8 @@ pub struct Checked {
     inputs: Vec<String>,
     jobs: u64,
     bad: u64,
+    /// Lines that are understood and not sent, by why.
+    skipped: BTreeMap<String, u64>,
     /// Fields that no job has.
     warnings: u64,
     /// Bad lines, by what mends them.
@@ -62,6 +64,9 @@ impl Checked {
     pub fn add(&mut self, line: &Result<Job, BadLine>) {
         match line {
             Ok(job) => self.job(job),
+            Err(bad) if bad.why == NoJob::Skipped => {
+                *self.skipped.entry(bad.what.clone()).or_default() += 1;
+            }
             Err(bad) => {
                 self.bad += 1;
                 *self.mends.entry(bad.mend.clone()).or_default() += 1;
@@ -91,6 +96,10 @@ impl Checked {
     /// Whether there is any problem.
     pub fn has_problems(&self) -> bool {
         self.bad + self.warnings > 0
+    }
+
+    fn read(&self) -> u64 {
+        self.jobs + self.bad + self.skipped.values().sum::<u64>()
     }
 
     fn job(&mut self, job: &Job) {
@@ -135,7 +144,7 @@ impl Checked {
         let text = format!(
             "{}: {} lines, {} jobs, {} problems; nothing is sent",
             self.inputs.join(", "),
-            self.jobs + self.bad,
+            self.read(),
             self.jobs,
             self.bad + self.warnings
         );
@@ -153,6 +162,10 @@ impl Checked {
             for (nth, mend) in mends.enumerate() {
                 page.section(if nth == 0 { "MEND" } else { "" }, &mend, Tone::Calm);
             }
+        }
+        for (nth, (why, count)) in self.skipped.iter().enumerate() {
+            let heading = if nth == 0 { "SKIPPED" } else { "" };
+            page.section(heading, &format!("{count} x {why}"), Tone::Calm);
         }
         if self.jobs == 0 {
             return page.into_text();
@@ -206,11 +219,12 @@ impl Checked {
         } = &self.units;
         json!({
             "inputs": self.inputs,
-            "read": self.jobs + self.bad,
+            "read": self.read(),
             "jobs": self.jobs,
             "problems": self.bad + self.warnings,
             "unknown_fields": self.warnings,
             "by_mend": self.mends,
+            "skipped": self.skipped,
             "methods": self.methods,
             "hosts": self.hosts,
             "bodies": {

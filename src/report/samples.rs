@@ -9,7 +9,7 @@ use http::StatusCode;
 use super::{Facts, Report, Source, Sources, Standing};
 use crate::engine::{End, Refund, Signal};
 use crate::error::{Exit, Problem};
-use crate::job::{BadLine, JobHash, Keys, Place};
+use crate::job::{BadLine, JobHash, Keys, NoJob, Place};
 use crate::limit::{Counts, Spec};
 use crate::metrics::{AtOnce, HoldOn, LONGEST, Metrics, Owner, Part, Setup, Summary, Turn, Unseen};
 use crate::outcome::{
@@ -433,6 +433,7 @@ impl Run {
                     line: job + 1,
                 },
                 below: 0,
+                why: NoJob::Invalid,
                 column: 1,
                 what: String::new(),
                 mend: String::new(),

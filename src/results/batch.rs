@@ -59,6 +59,6 @@ fn named(row: serde_json::Result<(String, bool)>) -> Result<(Name, Status), Stri
     Ok(match CustomId::of(&id) {
         CustomId::Own(id) => (Name::Id(hash(id), None), status),
         CustomId::Job(job) => (Name::Job(job), status),
-        CustomId::BadLine(job) => (Name::Job(job), Status::Invalid),
+        CustomId::BadLine(why, job) => (Name::Job(job), why.into()),
     })
 }

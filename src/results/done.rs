@@ -65,7 +65,7 @@ impl Name {
             (Some(id), Status::Ok | Status::Failed) => {
                 Self::Id(hash(id).wrapping_add(row.round.into()), job)
             }
-            (_, Status::Ok | Status::Failed | Status::Invalid) => {
+            (_, Status::Ok | Status::Failed | Status::Invalid | Status::Skipped) => {
                 Self::Job(job.ok_or("it names no job: no `id`, no `job`")?)
             }
         };
@@ -322,7 +322,7 @@ const KEPT: u64 = 1 << 60;
 const CLAIMED: u64 = 1 << 61;
 const STATUS_AT: u32 = 62;
 
-const STATUSES: [Status; 3] = [Status::Ok, Status::Failed, Status::Invalid];
+const STATUSES: [Status; 4] = [Status::Ok, Status::Failed, Status::Invalid, Status::Skipped];
 
 impl Entry {
     fn new(name: u64, mark: Option<u64>, status: Status) -> Self {
@@ -330,6 +330,7 @@ impl Entry {
             Status::Ok => 0,
             Status::Failed => 1,
             Status::Invalid => 2,
+            Status::Skipped => 3,
         };
         let mark = mark.map_or(0, |mark| HAS_MARK | (mark & MARK));
         Self {
@@ -368,7 +369,7 @@ impl Entry {
 
     /// A job's that no line has claimed.
     fn is_left(self) -> bool {
-        !self.is_taken() && self.status() != Status::Invalid
+        !self.is_taken() && matches!(self.status(), Status::Ok | Status::Failed)
     }
 }
 

@@ -134,7 +134,7 @@ impl Seen {
                 result: number,
                 url: url(),
             }),
-            Status::Ok | Status::Invalid => None,
+            Status::Ok | Status::Invalid | Status::Skipped => None,
         };
         Ok(Self {
             name,

@@ -42,7 +42,7 @@ impl Lasts {
         }
         match status {
             Status::Failed => self.failed.entry(job).or_default().push((seq, line)),
-            Status::Ok | Status::Invalid => {}
+            Status::Ok | Status::Invalid | Status::Skipped => {}
         }
     }
 

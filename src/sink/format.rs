@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::line::{Form, Object};
 use super::{anthropic, cells, cookbook, openai, vegeta};
-use crate::job::JobHash;
+use crate::job::{JobHash, NoJob};
 use crate::outcome::{FailureKind, Outcome, Status};
 
 /// The form of a result.
@@ -144,30 +144,32 @@ pub enum CustomId<'a> {
     Own(&'a str),
     /// A job without an id.
     Job(JobHash),
-    /// A line that makes no job.
-    BadLine(JobHash),
+    /// A line that makes no job, and why.
+    BadLine(NoJob, JobHash),
 }
 
 /// Before the hash of a job without an id.
 const OF_JOB: &str = "job-";
 
 /// Before the hash of a line that makes no job.
-const OF_BAD_LINE: &str = "invalid-";
+const OF_BAD_LINES: [(&str, NoJob); 2] =
+    [("invalid-", NoJob::Invalid), ("skipped-", NoJob::Skipped)];
 
 impl<'a> CustomId<'a> {
     /// Of an outcome.
     pub(super) fn from(outcome: &'a Outcome) -> Self {
         match &outcome.line {
             Ok(job) => job.id.as_deref().map_or(Self::Job(job.hash), Self::Own),
-            Err(bad) => Self::BadLine(bad.hash),
+            Err(bad) => Self::BadLine(bad.why, bad.hash),
         }
     }
 
     /// As it was written.
     pub fn of(text: &'a str) -> Self {
         let hash = |name| text.strip_prefix(name).and_then(JobHash::of);
-        let (job, bad) = (hash(OF_JOB), hash(OF_BAD_LINE));
-        let named = job.map(Self::Job).or(bad.map(Self::BadLine));
+        let bad = |(name, why)| Some(Self::BadLine(why, hash(name)?));
+        let named = hash(OF_JOB).map(Self::Job);
+        let named = named.or_else(|| OF_BAD_LINES.into_iter().find_map(bad));
         named.unwrap_or(Self::Own(text))
     }
 }
@@ -177,7 +179,12 @@ impl fmt::Display for CustomId<'_> {
         match self {
             Self::Own(id) => out.write_str(id),
             Self::Job(hash) => write!(out, "{OF_JOB}{hash}"),
-            Self::BadLine(hash) => write!(out, "{OF_BAD_LINE}{hash}"),
+            Self::BadLine(why, hash) => {
+                let mut names = OF_BAD_LINES.iter();
+                let named = names.find(|(_, own)| own == why);
+                let (name, _) = named.expect("each has its name");
+                write!(out, "{name}{hash}")
+            }
         }
     }
 }
@@ -185,7 +192,7 @@ impl fmt::Display for CustomId<'_> {
 /// Why a result is none, where it is.
 pub(super) fn error(outcome: &Outcome) -> Option<(&'static str, String)> {
     match (&outcome.line, &outcome.error) {
-        (Err(bad), _) => Some((FailureKind::Invalid.word(), bad.to_string())),
+        (Err(bad), _) => Some((FailureKind::from(bad.why).word(), bad.to_string())),
         (Ok(_), Some((kind, message))) => Some((kind.word(), message.clone())),
         (Ok(_), None) if outcome.status == Status::Ok => None,
         (Ok(_), None) => Some((outcome.status.word(), String::new())),
@@ -214,7 +221,8 @@ mod tests {
             CustomId::Own("r-1"),
             CustomId::Own("job-1"),
             CustomId::Job(JobHash(7)),
-            CustomId::BadLine(JobHash(u64::MAX)),
+            CustomId::BadLine(NoJob::Invalid, JobHash(u64::MAX)),
+            CustomId::BadLine(NoJob::Skipped, JobHash(0)),
         ] {
             assert_eq!(CustomId::of(&id.to_string()), id);
         }

@@ -439,7 +439,7 @@ fn one_line(meta: &[u8], out: &mut Vec<u8>) {
 fn error(outcome: &Outcome) -> Option<ErrorRow<'_>> {
     match (&outcome.line, &outcome.error) {
         (Err(bad), _) => Some(ErrorRow {
-            kind: FailureKind::Invalid.word(),
+            kind: FailureKind::from(bad.why).word(),
             message: Cow::Owned(bad.to_string()),
         }),
         (Ok(_), Some((kind, message))) => Some(ErrorRow {
@@ -461,7 +461,7 @@ mod tests {
 
     use super::*;
     use crate::headers::Headers;
-    use crate::job::{BadLine, Job, JobHash, Keys, Origin, Place, Repeat, Target};
+    use crate::job::{BadLine, Job, JobHash, Keys, NoJob, Origin, Place, Repeat, Target};
     use crate::kept::Kept;
     use crate::limit::KeyBy;
     use crate::outcome::{Failure, Head, Reached, Reply, Spent, Status, Waits};
@@ -717,6 +717,7 @@ mod tests {
         let bad = BadLine {
             place: place(),
             below: 0,
+            why: NoJob::Invalid,
             column: 17,
             what: "`url` is missing".to_owned(),
             mend: "give every line a \"url\"".to_owned(),

@@ -388,7 +388,7 @@ mod tests {
     use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
     use super::*;
-    use crate::job::{BadLine, JobHash, Place};
+    use crate::job::{BadLine, JobHash, NoJob, Place};
     use crate::outcome::{Status, Waits};
 
     fn spec(target: Target, existing: Existing) -> SinkSpec {
@@ -421,6 +421,7 @@ mod tests {
                     line: 1,
                 },
                 below: 0,
+                why: NoJob::Invalid,
                 column: 1,
                 what: "empty".to_owned(),
                 mend: "write a job".to_owned(),

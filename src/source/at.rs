@@ -11,11 +11,14 @@ pub(super) enum At<'a> {
     Json(&'a str, Spot),
     /// The same of a text without quotes.
     Text(&'a str, Spot),
+    /// Seconds, or since the Unix epoch.
+    Known(Duration),
 }
 
 /// The moment that a record says: seconds, or since the Unix epoch. Only differences count.
 pub(super) fn read(at: At<'_>) -> Result<Duration, Fault> {
     let (said, at) = match at {
+        At::Known(moment) => return Ok(moment),
         At::Json(json, at) => match serde_json::from_str::<String>(json) {
             Ok(date) => (date_time(&date), at),
             Err(_) => (seconds(json), at),
@@ -39,7 +42,7 @@ fn seconds(text: &str) -> Option<Duration> {
 }
 
 /// RFC 3339 §5.6, from 1970 on.
-fn date_time(text: &str) -> Option<Duration> {
+pub(super) fn date_time(text: &str) -> Option<Duration> {
     let local = |date: &str| {
         let date = humantime::parse_rfc3339(&format!("{date}Z")).ok()?;
         date.duration_since(SystemTime::UNIX_EPOCH).ok()

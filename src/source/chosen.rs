@@ -110,6 +110,7 @@ impl Chosen {
             folder: &folder,
             keeper,
             request_url: None,
+            has_base: self.rules.has_base(),
             columns: None,
             unknown: &mut |_, _| {},
         };

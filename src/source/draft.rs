@@ -6,7 +6,7 @@ use http::Method;
 
 use super::at::At;
 use super::record::Record;
-use crate::job::{BadLine, Place, Repeat};
+use crate::job::{BadLine, NoJob, Place, Repeat};
 use crate::json::Member;
 use crate::kept::Body;
 
@@ -29,6 +29,7 @@ impl From<u64> for Spot {
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) at: Spot,
+    pub(super) why: NoJob,
     pub(super) what: String,
     pub(super) mend: String,
 }
@@ -41,8 +42,21 @@ impl Fault {
     ) -> Self {
         Self {
             at: at.into(),
+            why: NoJob::Invalid,
             what: what.into(),
             mend: mend.into(),
+        }
+    }
+
+    /// Nothing is wrong with the record: it is not sent.
+    pub(super) fn skipped(at: impl Into<Spot>, what: impl Into<String>) -> Self {
+        Self {
+            why: NoJob::Skipped,
+            ..Self::new(
+                at,
+                what,
+                "it is passed over; leave it out if it should not be counted",
+            )
         }
     }
 
@@ -53,6 +67,7 @@ impl Fault {
             place,
             below,
             column,
+            why: self.why,
             what: self.what,
             mend: self.mend,
             id,
@@ -108,6 +123,8 @@ pub(super) struct Draft<'a> {
     pub(super) url_at: Spot,
     pub(super) reach: Reach,
     pub(super) body: Option<Body<'a>>,
+    /// Why it is not sent, if no body is given to it.
+    pub(super) lacks_body: Option<&'static str>,
     pub(super) content: Content,
     /// A header that the job has if neither it nor the command line says another.
     pub(super) also: Option<(&'static str, &'static str)>,
@@ -130,6 +147,7 @@ impl<'a> Draft<'a> {
             url_at: at.into(),
             reach: Reach::Any,
             body: None,
+            lacks_body: None,
             content: Content::Other,
             also: None,
             units: SaidUnits::default(),
@@ -149,4 +167,31 @@ pub(super) fn method(text: &str) -> Option<Method> {
         Cow::Borrowed(text)
     };
     Method::from_bytes(upper.as_bytes()).ok()
+}
+
+/// The target of a request line as a URL that is relative to its server: `//` opens a path there, and no name of a host.
+/// RFC 9112 §3.2.1.
+pub(super) fn on_its_server(target: &str) -> Cow<'_, str> {
+    if target.starts_with("//") {
+        Cow::Owned(format!("/.{target}"))
+    } else {
+        Cow::Borrowed(target)
+    }
+}
+
+/// Whether a header that was recorded belongs to its connection or to how its body was sent, or is none: it is not sent
+/// again. RFC 9110 §7.6.1, and pseudo-headers of HTTP/2.
+pub(super) fn is_of_connection(name: &str) -> bool {
+    const NAMES: [&str; 9] = [
+        "connection",
+        "content-length",
+        "host",
+        "http2-settings",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "transfer-encoding",
+        "upgrade",
+    ];
+    name.starts_with(':') || NAMES.iter().any(|own| name.eq_ignore_ascii_case(own))
 }

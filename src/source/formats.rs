@@ -11,17 +11,27 @@ use super::keeper::Keeper;
 use super::opening::First;
 use super::record::{Extent, Record};
 use super::target::HttpUrl;
-use super::{Input, anthropic, cookbook, csv, json, jsonl, openai, urls};
+use super::{
+    Input, access_log, anthropic, cookbook, csv, gor, har, json, jsonl, openai, urls, vegeta,
+};
 
 /// How the records of an input are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
+    /// Entries of a HAR 1.2 file.
+    Har,
     /// Requests of an Anthropic batch: elements of `requests`, or one on each line.
     AnthropicBatch,
     /// A request of an `OpenAI` batch on each line.
     OpenaiBatch,
     /// Request lines of the `OpenAI` cookbook: a body on each, with `metadata` that is not sent.
     Cookbook,
+    /// Targets of vegeta: an object on each line, or a line with method and URL and those of its headers.
+    Vegeta,
+    /// Lines of an access log, in the combined form or as objects.
+    AccessLog,
+    /// What `GoReplay` has recorded.
+    Gor,
     /// JSON objects, in an array or not, on any number of lines.
     Json,
     /// A JSON object on each line.
@@ -54,8 +64,19 @@ pub(super) struct Row {
 }
 
 /// In the order of [`Format`]. The first row that is sure of an input is its format, else the first
-/// that may be and has its name, else the last.
-const TABLE: [Row; 8] = [
+/// that may be and has its name, else the first that is likely, else the last.
+const TABLE: [Row; 12] = [
+    Row {
+        format: Format::Har,
+        name: "har",
+        extensions: &["har"],
+        shows: har::shows,
+        frame: |_| Some(Frame::Elements(har::PATH)),
+        is_comment: |_| false,
+        needs: Needs::Nothing,
+        fields: &[],
+        read: har::read,
+    },
     Row {
         format: Format::AnthropicBatch,
         name: "anthropic-batch",
@@ -88,6 +109,39 @@ const TABLE: [Row; 8] = [
         needs: Needs::RequestUrl,
         fields: &[],
         read: cookbook::read,
+    },
+    Row {
+        format: Format::Vegeta,
+        name: "vegeta",
+        extensions: &["vegeta", "targets"],
+        shows: vegeta::shows,
+        frame: vegeta::frame,
+        is_comment: |_| false,
+        needs: Needs::Nothing,
+        fields: &vegeta::FIELDS,
+        read: vegeta::read,
+    },
+    Row {
+        format: Format::AccessLog,
+        name: "access-log",
+        extensions: &["log"],
+        shows: access_log::shows,
+        frame: |_| Some(Frame::Lines),
+        is_comment: access_log::is_comment,
+        needs: Needs::Base,
+        fields: &[],
+        read: access_log::read,
+    },
+    Row {
+        format: Format::Gor,
+        name: "gor",
+        extensions: &["gor"],
+        shows: gor::shows,
+        frame: |_| Some(Frame::Requests),
+        is_comment: |_| false,
+        needs: Needs::Nothing,
+        fields: &[],
+        read: gor::read,
     },
     Row {
         format: Format::Json,
@@ -136,8 +190,8 @@ const TABLE: [Row; 8] = [
     Row {
         format: Format::Urls,
         name: "urls",
-        extensions: &["urls", "txt"],
-        shows: |_| Shows::ByName,
+        extensions: &[],
+        shows: |_| Shows::No,
         frame: |_| Some(Frame::Lines),
         is_comment: urls::is_comment,
         needs: Needs::Nothing,
@@ -165,6 +219,8 @@ pub(super) enum Shows {
     Surely,
     /// It is, if it is called so.
     ByName,
+    /// It is, unless it is called another.
+    Likely,
     /// It is not.
     No,
     /// More of them will tell.
@@ -178,6 +234,8 @@ pub(super) struct Asked<'r, 'a> {
     pub(super) folder: &'r Path,
     pub(super) keeper: &'r mut Keeper,
     pub(super) request_url: Option<&'r HttpUrl>,
+    /// Whether relative URLs have something to be relative to.
+    pub(super) has_base: bool,
     /// Of a table.
     pub(super) columns: Option<&'a Columns>,
     /// Told every field that no job has, and its column.
@@ -214,14 +272,18 @@ impl Format {
             match (row.shows)(first) {
                 Shows::Surely => return Some(row.format),
                 Shows::Open if !first.is_all() => return None,
-                Shows::ByName | Shows::No | Shows::Open => {}
+                Shows::ByName | Shows::Likely | Shows::No | Shows::Open => {}
             }
         }
-        let is_it = |row: &&Row| {
-            row.extensions.contains(&&*extension) && (row.shows)(first) == Shows::ByName
+        let mut rows = TABLE.iter();
+        let is_called = |row: &&Row| {
+            let may_be = matches!((row.shows)(first), Shows::ByName | Shows::Likely);
+            may_be && row.extensions.contains(&&*extension)
         };
+        let called = rows.find(is_called);
+        let likely = || TABLE.iter().find(|row| (row.shows)(first) == Shows::Likely);
         let last = &TABLE[TABLE.len() - 1];
-        Some(TABLE.iter().find(is_it).unwrap_or(last).format)
+        Some(called.or_else(likely).unwrap_or(last).format)
     }
 
     /// How the records of an input that begins so are told apart; `None` if more of it has to tell that.

@@ -4,8 +4,8 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderName, Method};
 use proptest::prelude::*;
 
-use super::cases::{case, jobs, lines, pipe, seen, text, want};
-use super::opening::First;
+use super::cases::{Seen, case, jobs, lines, pipe, seen, text, want};
+use super::opening::{First, Opening};
 use super::*;
 use crate::job::Repeat;
 use crate::limit::KeyBy;
@@ -372,6 +372,319 @@ fn the_metadata_of_a_cookbook_line_is_kept_and_not_sent() {
     );
 }
 
+#[test]
+fn targets_of_vegeta_are_read_as_people_write_them() {
+    let spec = case("23-targets.vegeta");
+    assert_eq!(
+        seen(&spec),
+        want([(2, "/a"), (4, "/b"), (8, "/c"), (9, "/d")])
+    );
+    let jobs = jobs(&spec);
+    let methods: Vec<_> = jobs.iter().map(|job| job.method.as_str()).collect();
+    assert_eq!(methods, ["GET", "POST", "PURGE", "GET"]);
+    assert_eq!(header(&jobs[0], "x-a"), Some(&b"1"[..]));
+    assert_eq!(jobs[1].body(), Some(&b"{\"n\":1}\n"[..]));
+    assert_eq!(
+        header(&jobs[1], "content-type"),
+        Some(&b"application/json"[..])
+    );
+    let last = case("05-noeol.vegeta");
+    assert_eq!(seen(&last), want([(1, "/a"), (3, "/b")]));
+    assert_eq!(
+        header(&super::cases::jobs(&last)[1], "x-last"),
+        Some(&b"yes"[..])
+    );
+    assert_eq!(count::count(&last), Some(2));
+}
+
+#[test]
+fn what_is_wrong_with_a_target_is_told_where_it_stands() {
+    let targets = "GET ftp://h/\n\nget http://h/\n\nGET http://h/\nX-A: 1\nno header\n\nGET http://h/\n@nope.json\n";
+    let found = faults(&as_format(Format::Vegeta, targets));
+    assert_eq!(found[0], "-:1:5: scheme not supported: \"ftp\"");
+    assert_eq!(found[1], "-:3:1: a target begins with its method");
+    assert_eq!(
+        found[2],
+        "-:7:1: this line is no header, no @FILE and no target"
+    );
+    assert!(
+        found[3].starts_with("-:10:1: body_file ") && found[3].contains("No such file"),
+        "{found:?}"
+    );
+    assert_eq!(found.len(), 4);
+}
+
+#[test]
+fn targets_of_vegeta_may_be_objects_with_bodies_as_base64() {
+    let line = "{\"method\":\"POST\",\"url\":\"http://h/a\",\"header\":{\"Content-Type\":[\"text/plain\"],\"X-A\":[\"1\",\"2\"]},\"body\":\"aGk=\"}";
+    let job = jobs(&text(line)).remove(0);
+    assert_eq!((&job.method, job.body()), (&Method::POST, Some(&b"hi"[..])));
+    assert_eq!(job.headers().iter().count(), 3);
+    let wrong = "{\"url\":\"http://h/\",\"header\":{}}\n{\"method\":\"GET\",\"header\":{}}\n\
+                 {\"method\":\"GET\",\"url\":\"/\",\"header\":[]}\n{\"method\":\"GET\",\"url\":\"/\",\"body\":\"?\"}";
+    let found = faults(&as_format(Format::Vegeta, wrong));
+    assert_eq!(found[0], "-:1:1: \"method\" is missing");
+    assert_eq!(found[1], "-:2:1: \"url\" is missing");
+    assert_eq!(found[2], "-:3:36: \"header\" must be an object of strings");
+    assert!(
+        found[3].starts_with("-:4:34: \"body\" is not base64"),
+        "{found:?}"
+    );
+    assert_eq!(
+        told("{\"method\":\"GET\",\"url\":\"/\"}", "a.vegeta"),
+        Format::Vegeta
+    );
+    assert_eq!(
+        told("{\"method\":\"GET\",\"url\":\"/\"}", "a"),
+        Format::Jsonl
+    );
+    assert_eq!(told("# c\n\nGET http://h/\n", "a"), Format::Vegeta);
+    assert_eq!(told("# c\nhttp://h/\n", "a"), Format::Urls);
+}
+
+/// The reasons of records that are passed over.
+fn skipped(spec: &Spec) -> Seen {
+    let lines = lines(spec).into_iter().filter_map(Result::err);
+    let lines = lines.filter(|bad| bad.why == crate::job::NoJob::Skipped);
+    lines.map(|bad| (bad.place.line, bad.what)).collect()
+}
+
+#[test]
+fn an_access_log_is_read_with_its_noise_passed_over() {
+    let mut spec = case("34-access.log");
+    spec.base_url = Some("http://127.0.0.1:8080".parse().unwrap());
+    spec.times = Times::Read;
+    let lack = "a log has no body of it, and --data gives none";
+    let malformed = "malformed request";
+    let all = want([
+        (1, "/a?x=1"),
+        (2, malformed),
+        (3, malformed),
+        (4, "/b?s=%22hi%22"),
+        (5, "/c?x=a%20b"),
+        (6, lack),
+    ]);
+    assert_eq!(seen(&spec), all);
+    assert_eq!(
+        skipped(&spec),
+        want([(2, malformed), (3, malformed), (6, lack)])
+    );
+    let at: Vec<_> = lines(&spec)
+        .into_iter()
+        .flatten()
+        .map(|job| job.at.unwrap().as_secs())
+        .collect();
+    assert_eq!(at, [1_760_104_536, 1_760_104_539, 1_760_104_535]);
+    assert!(
+        check_strict(spec.clone()).is_ok(),
+        "nothing is wrong with it"
+    );
+    spec.body = Some(bytes::Bytes::from_static(b"x"));
+    assert_eq!(skipped(&spec).len(), 2, "--data gives the POST its body");
+    spec.base_url = None;
+    assert!(
+        refused(&spec)
+            .what
+            .contains("access-log, which needs --base-url")
+    );
+}
+
+#[test]
+fn a_log_tells_when_a_request_began() {
+    let lines = "h - - [01/Jan/1970:00:00:10 +0000] \"GET /a HTTP/1.1\" 200 5 \"-\" \"a/1.5\" 0.250\n\
+                 h - - [01/Jan/1970:01:00:10 +0100] \"GET /b HTTP/1.1\" 200 5\n\
+                 {\"time_iso8601\":\"1970-01-01T00:00:10+00:00\",\"request\":\"GET /c HTTP/1.1\",\"request_time\":\"0.5\"}\n\
+                 {\"msec\":10.125,\"request_method\":\"GET\",\"request_uri\":\"/d\",\"request_time\":0.125}\n\
+                 # a remark\n";
+    let mut spec = as_format(Format::AccessLog, lines);
+    spec.times = Times::Read;
+    let at: Vec<_> = jobs(&spec)
+        .iter()
+        .map(|job| job.at.unwrap().as_millis())
+        .collect();
+    assert_eq!(at, [9_750, 10_000, 9_500, 10_000]);
+    assert_eq!(told(lines, "a"), Format::AccessLog);
+    assert_eq!(
+        told("{\"msec\":1,\"request\":\"GET / HTTP/1.1\"}\n", "a"),
+        Format::AccessLog
+    );
+    let wrong = "h - - [yesterday] \"GET /a\" 200 5\nh [01/Jan/1970:00:00:10 +0000] GET\n{}\n";
+    let found = faults(&as_format(Format::AccessLog, wrong));
+    assert_eq!(found.len(), 3);
+    assert!(
+        found
+            .iter()
+            .all(|it| it.ends_with("this is no line of an access log")),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn no_line_of_a_log_chooses_the_server() {
+    let lines = "h - - [01/Jan/1970:00:00:10 +0000] \"GET http://other/a HTTP/1.1\" 200 5\n\
+                 h - - [01/Jan/1970:00:00:10 +0000] \"GET //other/a HTTP/1.1\" 200 5\n\
+                 h - - [01/Jan/1970:00:00:10 +0000] \"CONNECT other:443 HTTP/1.1\" 200 5\n";
+    let spec = as_format(Format::AccessLog, lines);
+    assert_eq!(
+        seen(&spec),
+        want([
+            (1, "malformed request"),
+            (2, "//other/a"),
+            (3, "malformed request")
+        ])
+    );
+    assert_eq!(
+        super::cases::lines(&spec)[1]
+            .as_ref()
+            .unwrap()
+            .target
+            .url
+            .host_str(),
+        Some("h")
+    );
+}
+
+#[test]
+fn entries_of_a_har_file_are_requests_as_they_were_recorded() {
+    let mut spec = case("browser.har");
+    spec.times = Times::Read;
+    let lines = lines(&spec);
+    let jobs: Vec<&Job> = lines.iter().flatten().collect();
+    let said: Vec<_> = jobs
+        .iter()
+        .map(|job| (job.method.as_str(), job.target.url.path(), job.body()))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            ("GET", "/a", None),
+            ("POST", "/b", Some(&b"{\"q\":1}"[..])),
+            ("POST", "/c", Some(b"a=1+2&b=%C3%A9")),
+            ("PUT", "/d", Some(&[0xFF, 0])),
+        ]
+    );
+    let names: Vec<_> = jobs[0].headers().iter().map(|(name, _)| name).collect();
+    assert_eq!(names, [&b"user-agent"[..], b"cookie", b"authorization"]);
+    assert!(!format!("{:?}", jobs[0]).contains("canary"));
+    assert_eq!(
+        header(jobs[2], "content-type"),
+        Some(&b"application/x-www-form-urlencoded"[..])
+    );
+    let gaps: Vec<_> = jobs
+        .iter()
+        .map(|job| job.at.unwrap().abs_diff(jobs[0].at.unwrap()).as_millis())
+        .collect();
+    assert_eq!(gaps, [0, 250, 500, 750]);
+    let whats: Vec<_> = skipped(&spec).into_iter().map(|(_, what)| what).collect();
+    assert_eq!(
+        whats,
+        [
+            "its body was not recorded",
+            "of its multipart body only the names are recorded",
+            "no request of HTTP: \"data\"",
+        ]
+    );
+    assert_eq!(lines.len(), 7);
+    assert_eq!(count::count(&spec), Some(7));
+    assert_eq!(told("{\n  \"log\": {", "a"), Format::Har);
+    assert_eq!(told("{\"comment\":\"\",\"log\":{", "a.har"), Format::Har);
+}
+
+#[test]
+fn a_har_file_that_is_torn_or_none_is_told() {
+    let entry = "{\"request\":{\"method\":\"GET\",\"url\":\"http://h/a\"}}";
+    let torn = format!("{{\"log\":{{\"entries\":[{entry},\n{{\"request\":");
+    let spec = as_format(Format::Har, torn);
+    assert_eq!(
+        seen(&spec),
+        want([(1, "/a"), (2, "input ends inside a record")])
+    );
+    let none = faults(&as_format(Format::Har, "{\"log\":{\"entries\":7}}"));
+    assert_eq!(
+        none,
+        ["-:1:19: the array of records is not where it should be"]
+    );
+    let wrong = "{\"log\":{\"entries\":[{},{\"request\":{\"method\":\"GET\"}},{\"request\":{\n\"method\":7}}]}}";
+    let found = faults(&as_format(Format::Har, wrong));
+    assert_eq!(found[0], "-:1:20: \"request\" is missing");
+    assert!(found[1].contains("missing field `url`"), "{found:?}");
+    assert!(found[2].starts_with("-:2:"), "{found:?}");
+}
+
+#[test]
+fn requests_that_goreplay_has_recorded_are_sent_again_and_answers_are_not() {
+    let mut spec = case("traffic.gor");
+    spec.times = Times::Read;
+    let all = jobs(&spec);
+    let said: Vec<_> = all
+        .iter()
+        .map(|job| {
+            (
+                job.place.line,
+                job.method.as_str(),
+                job.target.url.as_str(),
+                job.body(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        said,
+        [
+            (1, "GET", "http://127.0.0.1:8080/a?b=1", None),
+            (
+                15,
+                "POST",
+                "http://127.0.0.1:8080/b",
+                Some(&b"{\"q\":1}"[..])
+            ),
+            (23, "POST", "http://127.0.0.1:8080/c", Some(&[0xFF, b'\n'])),
+        ]
+    );
+    assert_eq!(
+        all[0].id.as_deref(),
+        Some("932079936fa4306fc308d67588178d17d823647c")
+    );
+    let names: Vec<_> = all[0].headers().iter().map(|(name, _)| name).collect();
+    assert_eq!(names, [&b"user-agent"[..], b"authorization"]);
+    assert!(!format!("{:?}", all[0]).contains("canary"));
+    let gaps: Vec<_> = all
+        .iter()
+        .map(|job| job.at.unwrap().abs_diff(all[0].at.unwrap()).as_millis())
+        .collect();
+    assert_eq!(gaps, [0, 250, 125], "they may be out of order");
+    assert_eq!(count::count(&spec), Some(3));
+    spec.base_url = Some("http://other".parse().unwrap());
+    assert_eq!(jobs(&spec)[0].target.url.as_str(), "http://other/a?b=1");
+}
+
+#[test]
+fn a_recorded_request_that_is_cut_off_is_told() {
+    let record =
+        |message: &str| format!("1 932079936fa4306f 1785000000000000000 0\n{message}\n🐵🙈🙉\n");
+    for (message, what) in [
+        (
+            "GET /a HTTP/1.1\r\nHost: h\r\n",
+            "the head of the request is cut off",
+        ),
+        (
+            "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc",
+            "its body is cut off: 3 of 9 bytes",
+        ),
+        (
+            "POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab",
+            "its chunks are cut off",
+        ),
+        ("\u{1}\u{2}", "this is no request: "),
+        ("GET /a HTTP/1.1\r\n\r\n", "relative URL needs --base-url"),
+    ] {
+        let mut spec = as_format(Format::Gor, record(message));
+        spec.base_url = None;
+        let bad = lines(&spec).remove(0).unwrap_err();
+        assert!(bad.what.starts_with(what), "{bad}");
+        assert_eq!(bad.id.as_deref(), Some("932079936fa4306f"));
+    }
+}
+
 proptest! {
     #[test]
     fn every_row_of_a_table_is_one_item(
@@ -413,5 +726,42 @@ proptest! {
         let each = bytes.split(|byte| *byte == b'\n');
         let wanted = each.filter(|line| !line.trim_ascii().is_empty()).count();
         prop_assert_eq!(super::cases::lines(&as_format(format, &bytes)).len(), wanted);
+    }
+
+    #[test]
+    fn no_bytes_make_a_reader_panic(
+        bytes in prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..80),
+            "[1-3\\[\\]{}\",:\\\\ a-cGET/\n\r\t-]{0,80}".prop_map(String::into_bytes),
+        ],
+        nth in 0_usize..12,
+    ) {
+        prop_assume!(Opening::of(Box::new(io::Cursor::new(bytes.clone()))).is_ok());
+        let names: Vec<_> = Format::names().collect();
+        let spec = as_format(names[nth].parse().unwrap(), &bytes);
+        let items = open(&spec).unwrap().count() as u64;
+        let _ = Format::of(&First::new(&bytes, true), &Input::Stdin);
+        let path = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(path.path(), &bytes).unwrap();
+        let counted = count::count(&Spec { inputs: vec![Input::File(path.path().into())], ..spec.clone() });
+        let is_refused = open(&spec).unwrap().any(|item| item.is_err());
+        prop_assert!(is_refused || counted == Some(items), "{counted:?} {items}");
+    }
+
+    #[test]
+    fn every_line_of_a_log_is_one_item(
+        lines in prop::collection::vec(
+            prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..40),
+                "h - - \\[0[1-9]/Jan/1970:00:00:1[0-9] \\+0000\\] \"[ -~]{0,20}\" 200 1".prop_map(String::into_bytes),
+                "\\{\"(request|uri|time|method)\":[ -~]{0,20}\\}".prop_map(String::into_bytes),
+            ],
+            0..6,
+        ),
+    ) {
+        let bytes = [&b"{}\n"[..], &lines.join(&b'\n')].concat();
+        let each = bytes.split(|byte| *byte == b'\n');
+        let wanted = each.filter(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#")).count();
+        prop_assert_eq!(super::cases::lines(&as_format(Format::AccessLog, &bytes)).len(), wanted);
     }
 }

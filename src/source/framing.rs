@@ -4,9 +4,11 @@ use std::io::{self, Read};
 
 use super::cuts::{Cuts, Cutter};
 use super::elements::Elements;
+use super::gor::Records;
 use super::lines::Lines;
 use super::record::Record;
 use super::rows::Rows;
+use super::targets::Targets;
 
 /// How the records of a text are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +19,10 @@ pub(super) enum Frame {
     Elements(&'static [&'static str]),
     /// Each is a row of a table, whose cells stand between these.
     Rows(u8),
+    /// Each is a target of vegeta.
+    Targets,
+    /// Each is a request that `GoReplay` has recorded.
+    Requests,
 }
 
 impl Frame {
@@ -26,6 +32,8 @@ impl Frame {
             Self::Lines => Framing::Lines(Lines::new(input)),
             Self::Elements(path) => Framing::cuts(input, Elements::new(path)),
             Self::Rows(delimiter) => Framing::cuts(input, Rows::new(delimiter)),
+            Self::Targets => Framing::cuts(input, Targets::default()),
+            Self::Requests => Framing::cuts(input, Records::default()),
         }
     }
 }

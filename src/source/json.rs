@@ -14,7 +14,7 @@ pub(super) fn shows(first: &First<'_>) -> Shows {
             None => Shows::Open,
         },
         [b'{', ..] => match first.line() {
-            Some(b"{") => Shows::Surely,
+            Some(b"{") => Shows::Likely,
             Some(_) => Shows::No,
             None => Shows::Open,
         },

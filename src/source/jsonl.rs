@@ -43,7 +43,8 @@ pub(super) const FIELDS: [&str; 14] = [
 /// `{` opens a job.
 pub(super) fn shows(first: &First<'_>) -> Shows {
     match first.byte() {
-        Some(b'{') => Shows::Surely,
+        Some(b'{') if first.line() == Some(b"{") => Shows::No,
+        Some(b'{') => Shows::Likely,
         Some(_) if first.opens_url() => Shows::No,
         Some(_) | None => Shows::ByName,
     }
@@ -203,7 +204,7 @@ impl<'a> Known<'a> {
 }
 
 /// Null is the same as no field.
-pub(super) fn given(field: Option<&str>) -> Option<&str> {
+fn given(field: Option<&str>) -> Option<&str> {
     field.filter(|value| *value != "null")
 }
 
@@ -232,7 +233,7 @@ impl<'a> Context<'a> {
     ) -> Result<Draft<'a>, Fault> {
         let url = self.required("url", fields.url)?;
         let method = self.method(fields.method)?;
-        self.headers(fields.headers, keeper)?;
+        self.headers("headers", fields.headers, keeper)?;
         let units = self.units(fields)?;
         keeper.has_read_file = given(fields.body_file).is_some();
         let (body, content) = self.body(fields, folder)?;
@@ -340,13 +341,18 @@ impl<'a> Context<'a> {
     }
 
     /// A string is one header; an array of strings is one header for each.
-    fn headers(&self, field: Option<&'a str>, keeper: &mut Keeper) -> Result<(), Fault> {
-        let Some(value) = given(field) else {
+    pub(super) fn headers(
+        &self,
+        field: &str,
+        value: Option<&'a str>,
+        keeper: &mut Keeper,
+    ) -> Result<(), Fault> {
+        let Some(value) = given(value) else {
             return Ok(());
         };
         let Ok(members) = json::members(value) else {
-            let mend = "write {\"NAME\":\"VALUE\"}";
-            return Err(self.fault(value, "\"headers\" must be an object of strings", mend));
+            let what = format!("{field:?} must be an object of strings");
+            return Err(self.fault(value, what, "write {\"NAME\":\"VALUE\"}"));
         };
         for (name, value) in members {
             let Some(parsed) = keeper.names.of(&name) else {

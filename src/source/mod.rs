@@ -1,5 +1,6 @@
 //! The input: files and standard input as one stream of jobs and bad lines. Floor 4: doors.
 
+mod access_log;
 mod anthropic;
 mod at;
 mod batches;
@@ -16,6 +17,8 @@ mod formats;
 #[cfg(test)]
 mod formats_cases;
 mod framing;
+mod gor;
+mod har;
 mod hash;
 mod ids;
 mod json;
@@ -39,8 +42,10 @@ mod shown;
 mod spec;
 mod strict;
 mod target;
+mod targets;
 mod unknown;
 mod urls;
+mod vegeta;
 
 use std::fs::File;
 use std::io::{self, Seek};
@@ -337,6 +342,7 @@ impl Source {
             folder: &current.folder,
             keeper,
             request_url: self.rules.request_url.as_ref(),
+            has_base: self.rules.has_base(),
             columns: current.columns.as_ref(),
             unknown: &mut unknown,
         };

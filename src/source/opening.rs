@@ -138,6 +138,16 @@ impl<'a> First<'a> {
         }
     }
 
+    /// The first line that is not blank and like this, nothing if there is none; `None` if it may come.
+    pub(super) fn line_that(&self, is_it: impl Fn(&[u8]) -> bool) -> Option<&'a [u8]> {
+        let mut lines = self.text.split_inclusive(|byte| *byte == b'\n');
+        let line = lines.find(|line| !line.trim_ascii().is_empty() && is_it(line));
+        match line {
+            Some(line) if line.ends_with(b"\n") || self.is_all => Some(line.trim_ascii()),
+            Some(_) | None => self.is_all.then_some(b""),
+        }
+    }
+
     /// Whether nothing but this is looked at.
     pub(super) fn is_all(&self) -> bool {
         self.is_all

@@ -235,7 +235,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::job::{JobHash, Origin, Place, Target};
+    use crate::job::{JobHash, NoJob, Origin, Place, Target};
 
     fn job(line: u64, url: &str) -> Job {
         let place = Place {
@@ -339,6 +339,7 @@ mod tests {
             mend: String::new(),
             id: None,
             hash: JobHash(1),
+            why: NoJob::Invalid,
         };
         let lines = [
             Ok(job(1, "http://h/a")),

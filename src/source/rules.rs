@@ -62,6 +62,11 @@ impl Rules {
         })
     }
 
+    /// Whether relative URLs have something to be relative to.
+    pub(super) fn has_base(&self) -> bool {
+        self.base.is_some()
+    }
+
     /// A usage problem if the command line lacks what records of this format need.
     pub(super) fn suit(&self, format: Format) -> Result<(), Problem> {
         let (option, mend) = match format.needs() {
@@ -95,6 +100,9 @@ impl Rules {
             .map_err(|(what, mend)| Fault::new(draft.url_at, what, mend))?;
         self.within(&origin, &draft)?;
         let body = draft.body.or_else(|| self.body.clone().map(Body::from));
+        if let (None, Some(why)) = (&body, draft.lacks_body) {
+            return Err(Fault::skipped(draft.url_at, why));
+        }
         let by_body = if body.is_some() {
             Method::POST
         } else {

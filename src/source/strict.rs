@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Input, Rounds, Spec, open};
 use crate::error::{Exit, Problem};
+use crate::job::NoJob;
 
 /// So many problems are listed; the rest are counted.
 const LISTED: usize = 20;
@@ -42,11 +43,13 @@ pub fn check_strict(mut spec: Spec) -> Result<Spec, Problem> {
         ..spec.clone()
     })?;
     while let Some(line) = source.next() {
-        if let Err(bad) = line.map_err(|mut problem| {
+        let line = line.map_err(|mut problem| {
             problem.exit = Exit::Usage;
             problem
-        })? {
-            note(bad.to_string());
+        })?;
+        match line {
+            Err(bad) if bad.why == NoJob::Invalid => note(bad.to_string()),
+            Err(_) | Ok(_) => {}
         }
         source.notices().into_iter().for_each(&mut note);
     }

@@ -61,7 +61,12 @@ fn limit_jobs_counts_jobs_and_not_lines() {
 
 #[test]
 fn the_last_line_needs_no_newline() {
-    for file in ["05-noeol.jsonl", "05-noeol.urls", "05-noeol.csv"] {
+    for file in [
+        "05-noeol.jsonl",
+        "05-noeol.urls",
+        "05-noeol.csv",
+        "05-noeol.vegeta",
+    ] {
         let server = Server::start([Step::ok()]);
         let done = Shaper::run().case(file, &server).with_results().output();
         done.exits(0);
@@ -657,4 +662,130 @@ fn bodies_of_the_cookbook_are_sent_without_their_metadata() {
     assert_eq!(done.results()[0]["meta"], json!({"row_id": 7}));
     assert_eq!(server.requests()[0].body, br#"{"model":"m","input":"x"}"#);
     run().output().exits(2).says("needs --request-url");
+}
+
+#[test]
+fn targets_of_vegeta_are_sent_with_headers_and_bodies() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .case("23-targets.vegeta", &server)
+        .file("23-body.json", case("23-body.json", &server))
+        .with_results()
+        .output();
+    done.exits(0);
+    let mut requests = server.requests();
+    requests.sort_by(|one, other| one.target.cmp(&other.target));
+    let said: Vec<_> = requests
+        .iter()
+        .map(|seen| (&*seen.method, &*seen.target))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            ("GET", "/a"),
+            ("POST", "/b"),
+            ("PURGE", "/c"),
+            ("GET", "/d")
+        ]
+    );
+    assert_eq!(requests[0].header("x-a"), Some(&b"1"[..]));
+    assert_eq!(requests[1].body, b"{\"n\":1}\n");
+    assert_eq!(
+        requests[1].header("content-type"),
+        Some(&b"application/json"[..])
+    );
+}
+
+#[test]
+fn a_log_is_sent_without_its_noise_which_is_no_failure() {
+    let server = Server::start([Step::ok()]);
+    let base = server.url("");
+    let log = || {
+        Shaper::run()
+            .case("34-access.log", &server)
+            .args(["--base-url", &base])
+    };
+    let done = log().with_results().reporting().output();
+    done.exits(0);
+    assert_eq!(server.targets(), ["/a?x=1", "/b?s=%22hi%22", "/c?x=a%20b"]);
+    let results = done.results();
+    assert_eq!(
+        statuses(&results),
+        ["ok", "skipped", "skipped", "ok", "ok", "skipped"]
+    );
+    assert_eq!(results[1]["error"]["kind"], "skipped", "{}", results[1]);
+    assert!(
+        message(&results[2]).contains("malformed request"),
+        "{}",
+        results[2]
+    );
+    assert!(message(&results[5]).contains("no body"), "{}", results[5]);
+    assert_eq!(done.report()["counts"]["skipped"], 3);
+    let again = done
+        .again()
+        .args(["run", "34-access.log", "--base-url", &base, "--resume"])
+        .with_results()
+        .output();
+    again.exits(0);
+    assert_eq!((server.requests().len(), again.results().len()), (3, 6));
+    log()
+        .args(["--strict", "-o", "other.jsonl"])
+        .output()
+        .exits(0);
+    Shaper::run()
+        .case("34-access.log", &server)
+        .output()
+        .exits(2)
+        .says("needs --base-url");
+}
+
+#[test]
+fn recordings_are_sent_with_their_credentials_which_are_never_written() {
+    for file in ["browser.har", "traffic.gor"] {
+        let server = Server::start([Step::ok()]);
+        let done = Shaper::run().case(file, &server).with_results().output();
+        done.exits(0).never_says("canary");
+        let mut targets = server.targets();
+        targets.sort();
+        assert_eq!(targets[..3], ["/a?b=1", "/b", "/c"], "{file}");
+        let requests = server.requests();
+        let first = requests
+            .iter()
+            .find(|seen| seen.target == "/a?b=1")
+            .expect("it was sent");
+        assert_eq!(first.header("authorization"), Some(&b"Bearer canary"[..]));
+        for written in done.files() {
+            let text = String::from_utf8_lossy(&done.bytes(&written)).into_owned();
+            assert!(
+                written == file || !text.contains("canary"),
+                "{file}: {written}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_fixtures_of_each_format_run() {
+    let base = ["--base-url", "http://api.test"];
+    let url = ["--request-url", "http://api.test/v1/embeddings"];
+    for (file, options) in [
+        ("items.json", &[][..]),
+        ("items.csv", &[]),
+        ("targets.vegeta", &[]),
+        ("openai-batch.jsonl", &base),
+        ("anthropic-batch.json", &base),
+        ("cookbook.jsonl", &url),
+        ("browser.har", &[]),
+        ("access.log", &base),
+        ("traffic.gor", &[]),
+    ] {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/inputs/").to_owned() + file;
+        let done = Shaper::run()
+            .args(["--mock=latency=1ms", &path])
+            .args(options.iter().copied())
+            .with_results()
+            .output();
+        done.exits(0).never_says("unknown field");
+        assert!(done.results().len() > 1, "{file}");
+    }
 }

@@ -7,7 +7,7 @@ use http::StatusCode;
 use shaper::drive::simulated::{self, Seen, Simulation};
 use shaper::engine::{Action, End, Engine, Event, LookAhead, Order, Rules, Signal};
 use shaper::fields::Fields;
-use shaper::job::{BadLine, Job, JobHash, Origin, Place};
+use shaper::job::{BadLine, Job, JobHash, NoJob, Origin, Place};
 use shaper::limit::KeyBy;
 use shaper::metrics::{Owner, Summary};
 use shaper::outcome::{Failure, Reply, Status};
@@ -122,6 +122,7 @@ fn bad(line: u64) -> BadLine {
             line,
         },
         below: 0,
+        why: NoJob::Invalid,
         column: 1,
         what: "empty".to_owned(),
         mend: "write a job".to_owned(),

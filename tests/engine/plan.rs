@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 use super::*;
 use shaper::drive::forecast::{self, Planned, Terms};
 use shaper::drive::what_if::what_if;
-use shaper::job::BadLine;
 use shaper::job::JobHash;
+use shaper::job::{BadLine, NoJob};
 use shaper::limit::{Guard, Setting};
 use shaper::report::forecast::{Cell, Gain, Least, Sample, Slots, WhatIf};
 use shaper::shape::Arrivals;
@@ -143,6 +143,7 @@ fn bad(line: u64) -> BadLine {
             line,
         },
         below: 0,
+        why: NoJob::Invalid,
         column: 1,
         what: "is no job".to_owned(),
         mend: "write one".to_owned(),

@@ -53,7 +53,7 @@ Exit codes: 0 all ok, 1 some failed or invalid, or a --stop-if ended it, 2 flags
 not written, 5 a --fail-if is true, 130 interrupted, 143 terminated, 141 stdout closed."
 )]
 pub(in crate::command) struct RunArgs {
-    /// Files of jobs (JSON lines, or a list of URLs); `-`, or nothing while stdin is not a terminal, is stdin
+    /// Files of jobs (JSON lines, CSV, URLs, batches, recordings: see --format); `-`, or nothing while stdin is not a terminal, is stdin
     #[arg(value_name = "JOBS")]
     pub(in crate::command) jobs: Vec<PathBuf>,
 
@@ -479,7 +479,8 @@ pub(in crate::command) struct JobArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(in crate::command) struct InputArgs {
-    /// jsonl, json, csv, tsv, urls, openai-batch, anthropic-batch, cookbook; default: by content, else by the name
+    /// jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by
+    /// content, else by the name
     #[arg(long, value_name = "FORMAT", value_parser = one_of::<Format>(Format::names()), hide_possible_values = true)]
     pub(in crate::command) format: Option<Format>,
     /// Where lines that are bodies and nothing else (cookbook) are sent

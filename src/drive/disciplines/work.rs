@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Exit, Problem};
-use crate::job::{Job, Keys, Origin, Place, Target, Units, UnitsFrom};
+use crate::job::{Job, Keys, NoJob, Origin, Place, Target, Units, UnitsFrom};
 use crate::source;
 use crate::units::{Tick, nanos};
 
@@ -93,6 +93,7 @@ impl Work {
                         Keep::Whole => whole.push((Tick::ZERO, job)),
                     }
                 }
+                Err(bad) if bad.why == NoJob::Skipped => {}
                 Err(bad) => {
                     invalid += 1;
                     told(bad.to_string());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::Method;
 
 use crate::dice::mix;
-use crate::job::{BadLine, Job, JobHash, Keys, Origin, Place, Target, Units};
+use crate::job::{BadLine, Job, JobHash, Keys, NoJob, Origin, Place, Target, Units};
 use crate::retry::RetryUnsafe;
 
 /// Jobs of a sample of which a dozen runs take a second.
@@ -168,6 +168,7 @@ fn no_job(place: Place) -> BadLine {
     BadLine {
         place,
         below: 0,
+        why: NoJob::Invalid,
         column: 1,
         what: String::new(),
         mend: String::new(),

@@ -1,0 +1,244 @@
+//! Lines of access logs: the combined form of nginx and Apache, and JSON with their names. Floor 4: doors.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use http::Method;
+
+use super::at::{self, At};
+use super::draft::{self, Draft, Fault, Reach};
+use super::formats::{Asked, Read, Shows};
+use super::jsonl::{self, Context};
+use super::opening::First;
+use crate::json::Member;
+
+/// A line with a moment in brackets and a quoted request behind it, or an object with a `request` and no `url`.
+pub(super) fn shows(first: &First<'_>) -> Shows {
+    if first.byte() == Some(b'{') {
+        return first.shows_object(|names| {
+            let has_one = |of: &[&str]| of.iter().any(|name| names.contains(&name.as_bytes()));
+            has_one(&REQUESTS) || has_one(&METHODS) && has_one(&TARGETS)
+        });
+    }
+    if first.byte() == Some(b'[') {
+        return Shows::ByName;
+    }
+    match first.line() {
+        Some(line) if str::from_utf8(line).is_ok_and(|line| bracketed(line).is_some()) => {
+            Shows::Surely
+        }
+        Some(_) => Shows::ByName,
+        None => Shows::Open,
+    }
+}
+
+/// `#` begins a remark of the server.
+pub(super) fn is_comment(line: &[u8]) -> bool {
+    line.starts_with(b"#")
+}
+
+/// Names that a JSON log may have for a request line, and for its parts.
+const REQUESTS: [&str; 1] = ["request"];
+const METHODS: [&str; 3] = ["request_method", "method", "verb"];
+const TARGETS: [&str; 4] = ["request_uri", "uri", "path", "request_path"];
+/// For the moment at which it ended, and for the seconds that it took.
+const MOMENTS: [&str; 6] = [
+    "time_iso8601",
+    "time_local",
+    "@timestamp",
+    "timestamp",
+    "time",
+    "msec",
+];
+const SPANS: [&str; 2] = ["request_time", "duration"];
+
+/// Reads a line.
+pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
+    let draft = asked.record.text().and_then(|line| {
+        if line.trim_start().starts_with('{') {
+            object(line, &jsonl::members(line, asked.record.end)?)
+        } else {
+            combined(line)
+        }
+    });
+    (None, draft)
+}
+
+/// What a line tells of a request, and where.
+struct Entry {
+    method: String,
+    target: String,
+    column: u64,
+    ended: Option<Duration>,
+    took: Duration,
+}
+
+impl Entry {
+    fn draft(self) -> Result<Draft<'static>, Fault> {
+        let is_plain =
+            !self.method.is_empty() && self.method.bytes().all(|byte| byte.is_ascii_uppercase());
+        if !is_plain || !self.target.starts_with('/') {
+            return Err(Fault::skipped(self.column, "malformed request"));
+        }
+        let method = draft::method(&self.method);
+        let has_body = [Method::POST, Method::PUT, Method::PATCH];
+        let lacks = method
+            .as_ref()
+            .is_some_and(|method| has_body.contains(method));
+        Ok(Draft {
+            method,
+            reach: Reach::Base,
+            lacks_body: lacks.then_some("a log has no body of it, and --data gives none"),
+            at: self
+                .ended
+                .map(|ended| At::Known(ended.saturating_sub(self.took))),
+            ..Draft::of_url(draft::on_its_server(&self.target).into_owned(), self.column)
+        })
+    }
+}
+
+fn no_line(column: u64) -> Fault {
+    Fault::new(
+        column,
+        "this is no line of an access log",
+        "a line has [10/Oct/2025:13:55:36 +0000] \"GET /a HTTP/1.1\", or is an object",
+    )
+}
+
+/// `host ident user [moment] "request" status bytes "referer" "agent"`, and the seconds that it took, if they are there.
+fn combined(line: &str) -> Result<Draft<'_>, Fault> {
+    let (moment, behind) = bracketed(line).ok_or_else(|| no_line(1))?;
+    let column = (line.len() - behind.len()) as u64 + 1;
+    let quoted = behind
+        .trim_start()
+        .strip_prefix('"')
+        .ok_or_else(|| no_line(column))?;
+    let column = (line.len() - quoted.len()) as u64 + 1;
+    let end = closing(quoted).ok_or_else(|| no_line(column))?;
+    let request = unescaped(&quoted[..end]);
+    let (method, target) = parts(&request);
+    let last = quoted[end + 1..].rsplit(' ').next().unwrap_or_default();
+    let took = last.contains('.').then(|| seconds(last)).flatten();
+    let entry = Entry {
+        method: method.to_owned(),
+        target: target.to_owned(),
+        column,
+        ended: date(moment),
+        took: took.unwrap_or_default(),
+    };
+    entry.draft()
+}
+
+/// The moment in brackets that a line has before its request, and what stands behind it.
+fn bracketed(line: &str) -> Option<(&str, &str)> {
+    let mut from = 0;
+    while let Some(at) = line[from..].find('[') {
+        from += at + 1;
+        let (moment, behind) = line[from..].split_once(']')?;
+        if date(moment).is_some() {
+            return Some((moment, behind));
+        }
+    }
+    None
+}
+
+/// Where a quoted text ends.
+fn closing(text: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    text.bytes().position(|byte| {
+        let ends = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        ends
+    })
+}
+
+/// A quoted text as it was: nginx writes `\xHH` for what is no plain ASCII, others `\"` and `\\`, too.
+fn unescaped(text: &str) -> Cow<'_, str> {
+    if !text.contains('\\') {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [byte, behind @ ..] = rest {
+        let (byte, length) = match (byte, behind) {
+            (b'\\', [b'x', high, low, ..]) if let Some(byte) = hex(*high, *low) => (byte, 4),
+            (b'\\', [quoted @ (b'"' | b'\\'), ..]) => (*quoted, 2),
+            (byte, _) => (*byte, 1),
+        };
+        plain.push(byte);
+        rest = &rest[length..];
+    }
+    Cow::Owned(String::from_utf8_lossy(&plain).into_owned())
+}
+
+fn hex(high: u8, low: u8) -> Option<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
+}
+
+/// Method and target of a request line. A target may have blanks; a version stands behind the last one.
+fn parts(request: &str) -> (&str, &str) {
+    let (method, rest) = request.split_once(' ').unwrap_or((request, ""));
+    let split = rest
+        .rsplit_once(' ')
+        .filter(|(_, last)| last.starts_with("HTTP/"));
+    (method, split.map_or(rest, |(target, _)| target))
+}
+
+/// `10/Oct/2025:13:55:36 +0000`, since the Unix epoch.
+fn date(text: &str) -> Option<Duration> {
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let (date, zone) = text.split_once(' ')?;
+    let (day, rest) = date.split_once('/')?;
+    let (month, rest) = rest.split_once('/')?;
+    let (year, time) = rest.split_once(':')?;
+    let month = MONTHS.iter().position(|name| *name == month)? + 1;
+    let (hours, minutes) = zone.split_at_checked(3)?;
+    at::date_time(&format!("{year}-{month:02}-{day}T{time}{hours}:{minutes}"))
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.parse().ok()?).ok()
+}
+
+/// A JSON log, by the names that nginx and others have for its parts.
+fn object<'a>(line: &'a str, members: &[Member<'a>]) -> Result<Draft<'a>, Fault> {
+    let context = Context { line };
+    let field = |names: &[&str]| {
+        let mut found = names.iter().filter_map(|wanted| {
+            let mut members = members.iter();
+            members
+                .find(|(name, _)| name == wanted)
+                .map(|(_, value)| *value)
+        });
+        found.next()
+    };
+    let text = |names: &[&str]| context.text(names[0], field(names));
+    let (method, target, column) = match (text(&REQUESTS)?, text(&METHODS)?, text(&TARGETS)?) {
+        (Some(request), ..) => {
+            let (method, target) = parts(&request);
+            (method.to_owned(), target.to_owned(), field(&REQUESTS))
+        }
+        (None, Some(method), Some(target)) => {
+            (method.into_owned(), target.into_owned(), field(&TARGETS))
+        }
+        (None, ..) => return Err(no_line(1)),
+    };
+    let ended = field(&MOMENTS).and_then(|value| match serde_json::from_str::<String>(value) {
+        Ok(text) => date(&text)
+            .or_else(|| at::date_time(&text))
+            .or_else(|| seconds(&text)),
+        Err(_) => seconds(value),
+    });
+    let took = field(&SPANS).and_then(|value| seconds(value.trim_matches('"')));
+    let entry = Entry {
+        method,
+        target,
+        column: context.column_of(column),
+        ended,
+        took: took.unwrap_or_default(),
+    };
+    entry.draft()
+}
