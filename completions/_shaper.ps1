@@ -205,7 +205,7 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             [CompletionResult]::new('--key', '--key', [CompletionResultType]::ParameterName, 'The key of --cert, if it stands in a file of its own')
             [CompletionResult]::new('--max-body', '--max-body', [CompletionResultType]::ParameterName, 'The longest body that is taken')
             [CompletionResult]::new('--mock', '--mock', [CompletionResultType]::ParameterName, 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …')
-            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'jsonl, json, csv, tsv, urls, openai-batch, anthropic-batch, cookbook; default: by content, else by the name')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name')
             [CompletionResult]::new('--request-url', '--request-url', [CompletionResultType]::ParameterName, 'Where lines that are bodies and nothing else (cookbook) are sent')
             [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Read only the first N jobs')
             [CompletionResult]::new('--limit-jobs', '--limit-jobs', [CompletionResultType]::ParameterName, 'Read only the first N jobs')
@@ -394,7 +394,7 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             break
         }
         'shaper;check' {
-            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'jsonl, json, csv, tsv, urls, openai-batch, anthropic-batch, cookbook; default: by content, else by the name')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name')
             [CompletionResult]::new('--request-url', '--request-url', [CompletionResultType]::ParameterName, 'Where lines that are bodies and nothing else (cookbook) are sent')
             [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Read only the first N jobs')
             [CompletionResult]::new('--limit-jobs', '--limit-jobs', [CompletionResultType]::ParameterName, 'Read only the first N jobs')

@@ -77,7 +77,7 @@ _shaper() {
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "anthropic-batch openai-batch cookbook json jsonl csv tsv urls" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "har anthropic-batch openai-batch cookbook vegeta access-log gor json jsonl csv tsv urls" -- "${cur}"))
                     return 0
                     ;;
                 --request-url)
@@ -383,7 +383,7 @@ _shaper() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "anthropic-batch openai-batch cookbook json jsonl csv tsv urls" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "har anthropic-batch openai-batch cookbook vegeta access-log gor json jsonl csv tsv urls" -- "${cur}"))
                     return 0
                     ;;
                 --request-url)
@@ -892,7 +892,7 @@ _shaper() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "anthropic-batch openai-batch cookbook json jsonl csv tsv urls" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "har anthropic-batch openai-batch cookbook vegeta access-log gor json jsonl csv tsv urls" -- "${cur}"))
                     return 0
                     ;;
                 --request-url)
@@ -1339,7 +1339,7 @@ _shaper() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "anthropic-batch openai-batch cookbook json jsonl csv tsv urls" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "har anthropic-batch openai-batch cookbook vegeta access-log gor json jsonl csv tsv urls" -- "${cur}"))
                     return 0
                     ;;
                 --request-url)
@@ -1654,7 +1654,7 @@ _shaper() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "anthropic-batch openai-batch cookbook json jsonl csv tsv urls" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "har anthropic-batch openai-batch cookbook vegeta access-log gor json jsonl csv tsv urls" -- "${cur}"))
                     return 0
                     ;;
                 --concurrency)
@@ -2032,7 +2032,7 @@ _shaper() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "anthropic-batch openai-batch cookbook json jsonl csv tsv urls" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "har anthropic-batch openai-batch cookbook vegeta access-log gor json jsonl csv tsv urls" -- "${cur}"))
                     return 0
                     ;;
                 --request-url)

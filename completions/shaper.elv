@@ -200,7 +200,7 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --key 'The key of --cert, if it stands in a file of its own'
             cand --max-body 'The longest body that is taken'
             cand --mock 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …'
-            cand --format 'jsonl, json, csv, tsv, urls, openai-batch, anthropic-batch, cookbook; default: by content, else by the name'
+            cand --format 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name'
             cand --request-url 'Where lines that are bodies and nothing else (cookbook) are sent'
             cand -n 'Read only the first N jobs'
             cand --limit-jobs 'Read only the first N jobs'
@@ -386,7 +386,7 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --help 'Print help; -h is shorter'
         }
         &'shaper;check'= {
-            cand --format 'jsonl, json, csv, tsv, urls, openai-batch, anthropic-batch, cookbook; default: by content, else by the name'
+            cand --format 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name'
             cand --request-url 'Where lines that are bodies and nothing else (cookbook) are sent'
             cand -n 'Read only the first N jobs'
             cand --limit-jobs 'Read only the first N jobs'

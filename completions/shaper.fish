@@ -115,9 +115,13 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l cert -d 'Show serv
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l key -d 'The key of --cert, if it stands in a file of its own' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-body -d 'The longest body that is taken' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l mock -d 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l format -d 'jsonl, json, csv, tsv, urls, openai-batch, anthropic-batch, cookbook; default: by content, else by the name' -r -f -a "anthropic-batch\t''
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
+anthropic-batch\t''
 openai-batch\t''
 cookbook\t''
+vegeta\t''
+access-log\t''
+gor\t''
 json\t''
 jsonl\t''
 csv\t''
@@ -262,9 +266,13 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -l cert -d 'Show s
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l key -d 'The key of --cert, if it stands in a file of its own' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l max-body -d 'The longest body that is taken' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l mock -d 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l format -d 'jsonl, json, csv, tsv, urls, openai-batch, anthropic-batch, cookbook; default: by content, else by the name' -r -f -a "anthropic-batch\t''
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
+anthropic-batch\t''
 openai-batch\t''
 cookbook\t''
+vegeta\t''
+access-log\t''
+gor\t''
 json\t''
 jsonl\t''
 csv\t''
@@ -357,9 +365,13 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -l bearer-env -d 
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l data -d 'The body of jobs that have none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l base-url -d 'What relative URLs are relative to' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -l format -d 'jsonl, json, csv, tsv, urls, openai-batch, anthropic-batch, cookbook; default: by content, else by the name' -r -f -a "anthropic-batch\t''
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
+anthropic-batch\t''
 openai-batch\t''
 cookbook\t''
+vegeta\t''
+access-log\t''
+gor\t''
 json\t''
 jsonl\t''
 csv\t''
@@ -459,9 +471,13 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l bearer-env -d 'Se
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l data -d 'The body of jobs that have none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l base-url -d 'What relative URLs are relative to' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l format -d 'jsonl, json, csv, tsv, urls, openai-batch, anthropic-batch, cookbook; default: by content, else by the name' -r -f -a "anthropic-batch\t''
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
+anthropic-batch\t''
 openai-batch\t''
 cookbook\t''
+vegeta\t''
+access-log\t''
+gor\t''
 json\t''
 jsonl\t''
 csv\t''
@@ -492,9 +508,13 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l allow-empty -d 'A
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l ascii -d 'No characters outside ASCII'
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s q -l quiet -d 'Nothing on stderr but what ends the plan'
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s h -l help -d 'Print help; -h is shorter'
-complete -c shaper -n "__fish_shaper_using_subcommand check" -l format -d 'jsonl, json, csv, tsv, urls, openai-batch, anthropic-batch, cookbook; default: by content, else by the name' -r -f -a "anthropic-batch\t''
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
+anthropic-batch\t''
 openai-batch\t''
 cookbook\t''
+vegeta\t''
+access-log\t''
+gor\t''
 json\t''
 jsonl\t''
 csv\t''
@@ -572,9 +592,13 @@ complete -c shaper -n "__fish_shaper_using_subcommand report" -l base-url -d 'Wh
 complete -c shaper -n "__fish_shaper_using_subcommand report" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l data -d 'The body of jobs that have none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l rewrite -d 'What became of URLs' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand report" -l format -d 'Of several job files only those in this format' -r -f -a "anthropic-batch\t''
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l format -d 'Of several job files only those in this format' -r -f -a "har\t''
+anthropic-batch\t''
 openai-batch\t''
 cookbook\t''
+vegeta\t''
+access-log\t''
+gor\t''
 json\t''
 jsonl\t''
 csv\t''
