@@ -67,11 +67,10 @@ impl UsageRule {
             Self::Found | Self::At(_) => std::str::from_utf8(body).ok()?,
         };
         let said = data(text).filter_map(|event| match self {
-            Self::Ignored => None,
             Self::Found if names_usage(event) => IN_EVENTS
                 .iter()
                 .find_map(|path| object(json::find(event, path)?)),
-            Self::Found => None,
+            Self::Ignored | Self::Found => None,
             Self::At(UsageAt(pointer)) => {
                 let value = pointer.find(event)?;
                 object(value).or_else(|| Some(Usage::of(amount(value)?)))
