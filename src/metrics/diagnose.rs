@@ -431,7 +431,12 @@ impl Seen<'_> {
             ),
             Owner::Client => (
                 "this program was the bottleneck: jobs were due and it was late".to_owned(),
-                format!("--qps {rate}{each} is what it reaches on this machine"),
+                if self.setup.arrivals.are_scheduled() {
+                    "it keeps to the times where less goes on beside it, or with fewer jobs at a time"
+                        .to_owned()
+                } else {
+                    format!("--qps {rate}{each} is what it reaches on this machine")
+                },
             ),
             Owner::Sink => (
                 "writing results was the bottleneck".to_owned(),
