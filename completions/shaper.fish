@@ -127,6 +127,7 @@ jsonl\t''
 csv\t''
 tsv\t''
 urls\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l url-template -d 'The URL of each row of a table, with names of its columns as in `http://HOST/items/{{id}}`; columns that are no field of a job come back as `meta`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
@@ -377,6 +378,7 @@ jsonl\t''
 csv\t''
 tsv\t''
 urls\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l url-template -d 'The URL of each row of a table, with names of its columns as in `http://HOST/items/{{id}}`; columns that are no field of a job come back as `meta`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
@@ -483,6 +485,7 @@ jsonl\t''
 csv\t''
 tsv\t''
 urls\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l url-template -d 'The URL of each row of a table, with names of its columns as in `http://HOST/items/{{id}}`; columns that are no field of a job come back as `meta`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f

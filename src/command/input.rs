@@ -57,6 +57,7 @@ impl Asked<'_> {
             repeat: self.repeat,
             per: self.per,
             request_url: self.input.request_url.clone(),
+            url_template: self.input.url_template.clone(),
             batches: match self.retry_unsafe {
                 Some(_) => Repeat::ByMethod,
                 None => Repeat::Always,

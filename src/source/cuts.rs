@@ -210,8 +210,10 @@ impl Cuts {
     }
 
     fn fill(&mut self) -> io::Result<()> {
-        self.buffer.copy_within(self.held.clone(), 0);
-        self.held = 0..self.held.len();
+        if self.held.start > 0 {
+            self.buffer.copy_within(self.held.clone(), 0);
+            self.held = 0..self.held.len();
+        }
         let there = self.held.end;
         if self.buffer.len() > 4 * KEPT && there < KEPT {
             self.buffer.truncate(KEPT);

@@ -65,7 +65,7 @@ pub(super) struct Row {
 
 /// In the order of [`Format`]. The first row that is sure of an input is its format, else the first
 /// that may be and has its name, else the first that is likely, else the last.
-const TABLE: [Row; 12] = [
+static TABLE: [Row; 12] = [
     Row {
         format: Format::Har,
         name: "har",

@@ -20,7 +20,8 @@ fn as_format(format: Format, bytes: impl AsRef<[u8]>) -> Spec {
     Spec {
         format: Some(format),
         base_url: Some("http://h".parse().unwrap()),
-        request_url: Some("http://h/v1/embeddings".parse().unwrap()),
+        request_url: (format == Format::Cookbook)
+            .then(|| "http://h/v1/embeddings".parse().unwrap()),
         batches: Repeat::Always,
         ..text(bytes)
     }
@@ -682,6 +683,96 @@ fn a_recorded_request_that_is_cut_off_is_told() {
         let bad = lines(&spec).remove(0).unwrap_err();
         assert!(bad.what.starts_with(what), "{bad}");
         assert_eq!(bad.id.as_deref(), Some("932079936fa4306f"));
+    }
+}
+
+#[test]
+fn a_url_is_made_of_the_cells_of_its_row() {
+    let mut spec = as_format(Format::Csv, "id,name,method\n1,a/b,PUT\n2,,\n,c,\n4,x y,\n");
+    spec.url_template = Some("http://h/{{id}}?n={{name}}".parse().unwrap());
+    assert_eq!(
+        seen(&spec),
+        want([
+            (2, "/1?n=a%2Fb"),
+            (3, "\"name\" is empty"),
+            (4, "\"id\" is empty"),
+            (5, "/4?n=x%20y"),
+        ])
+    );
+    assert_eq!(faults(&spec)[0], "-:3:3: \"name\" is empty");
+    let job = lines(&spec).remove(0).unwrap();
+    assert_eq!(
+        (job.id.as_deref(), job.meta()),
+        (Some("1"), Some(&b"{\"name\":\"a/b\"}"[..]))
+    );
+    assert_eq!(job.method, Method::PUT);
+    let mut source = open(&spec).unwrap();
+    source.by_ref().for_each(drop);
+    assert!(source.notices().is_empty());
+    spec.url_template = Some("http://h/{{nope}}".parse().unwrap());
+    assert!(
+        refused(&spec)
+            .what
+            .contains("names \"nope\", which is no column")
+    );
+    let mut both = as_format(Format::Csv, "url,id\n");
+    both.url_template = Some("http://h/{{id}}".parse().unwrap());
+    assert!(
+        refused(&both)
+            .to_string()
+            .starts_with("-:1:1: there is a column \"url\"")
+    );
+}
+
+#[test]
+fn an_option_for_another_format_is_refused() {
+    let mut spec = text("http://h/a\n");
+    spec.url_template = Some("http://h/{{id}}".parse().unwrap());
+    let told = refused(&spec);
+    assert!(
+        told.what
+            .contains("read as urls, which has nothing for --url-template"),
+        "{told}"
+    );
+    let mut spec = text("{\"url\":\"http://h/a\"}\n");
+    spec.request_url = Some("http://h".parse().unwrap());
+    assert!(refused(&spec).what.contains("nothing for --request-url"));
+}
+
+#[test]
+fn memory_does_not_grow_with_an_input() {
+    let entry = r#"{"request":{"method":"GET","url":"http://h/"},"response":{"content":{"text":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}}}"#;
+    for (format, head, record) in [
+        (Format::Jsonl, "", "{\"url\":\"http://h/\"}\n".to_owned()),
+        (Format::Json, "[7", ",\n{\"url\":\"http://h/\"}".to_owned()),
+        (Format::Har, "{\"log\":{\"entries\":[7", format!(",{entry}")),
+        (Format::Har, "{\"log\":{\"pages\":[7", format!(",{entry}")),
+        (Format::Csv, "url,id\n", "http://h/,\"a\nb\"\n".to_owned()),
+        (Format::Vegeta, "", "GET http://h/\nX-A: 1\n\n".to_owned()),
+        (
+            Format::Gor,
+            "",
+            "1 932079936fa4306f 1785000000000000000\nGET / HTTP/1.1\r\n\r\n\n🐵🙈🙉\n".to_owned(),
+        ),
+        (
+            Format::Gor,
+            "2 932079936fa4306f 1785000000000000000\n",
+            "x\n🐵🙈".to_owned(),
+        ),
+    ] {
+        let size = 32 << 20;
+        let bytes = [
+            head.as_bytes(),
+            &record.as_bytes().repeat(size / record.len()),
+        ]
+        .concat();
+        let input = Box::new(io::Cursor::new(bytes));
+        let cost = allocation_counter::measure(|| {
+            let opening = Opening::of(input).unwrap();
+            let mut records = opening.framing(format).unwrap();
+            while records.next().unwrap().is_some() {}
+        });
+        assert!(cost.bytes_max < 2 << 20, "{format}: {cost:?}");
     }
 }
 

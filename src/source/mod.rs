@@ -43,6 +43,7 @@ mod spec;
 mod strict;
 mod target;
 mod targets;
+mod template;
 mod unknown;
 mod urls;
 mod vegeta;
@@ -82,6 +83,7 @@ pub use rounds::Rounds;
 pub use spec::{Input, Spec, Times, UnitsRule, empty, inputs};
 pub use strict::check_strict;
 pub use target::HttpUrl;
+pub use template::UrlTemplate;
 
 /// Opens the input. Nothing of it is read yet.
 ///
@@ -453,7 +455,7 @@ fn columns(
         }
     };
     let columns = match row.extent {
-        Extent::Whole => Columns::of(row, told),
+        Extent::Whole => Columns::of(row, rules.url_template.as_ref(), told),
         Extent::Longer { length, .. } => Err(too_long(length)),
         Extent::Broken(why) => Err(broken(why, row.bytes)),
     };

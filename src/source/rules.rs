@@ -13,7 +13,7 @@ use super::once::OnceKeys;
 use super::rewrite::Rewrite;
 use super::spec::{Spec, Times, UnitsRule};
 use super::target::{self, Base, HttpUrl, NoTarget};
-use super::{at, hash};
+use super::{UrlTemplate, at, hash};
 use crate::error::Problem;
 use crate::estimate::Estimate;
 use crate::headers::Headers;
@@ -36,6 +36,7 @@ pub(super) struct Rules {
     pub(super) request_url: Option<HttpUrl>,
     /// The round of the input that is read, from 0.
     pub(super) round: u32,
+    pub(super) url_template: Option<UrlTemplate>,
     pub(super) keys: KeyTable,
     /// What the job before made of its URL: many inputs have one URL for all, and nearly all have few
     /// origins. Reading a URL takes longer than reading the rest of a small job.
@@ -57,6 +58,7 @@ impl Rules {
             batches: spec.batches,
             request_url: spec.request_url.clone(),
             round: 0,
+            url_template: spec.url_template.clone(),
             keys: KeyTable::new(&spec.per)?,
             last: None,
         })
@@ -69,6 +71,24 @@ impl Rules {
 
     /// A usage problem if the command line lacks what records of this format need.
     pub(super) fn suit(&self, format: Format) -> Result<(), Problem> {
+        let is_table = matches!(format.needs(), Needs::Columns(_));
+        let beside = match format.needs() {
+            _ if self.url_template.is_some() && !is_table => Some((
+                "--url-template",
+                "it is filled from rows: say --format csv or tsv if this is a table",
+            )),
+            Needs::RequestUrl => None,
+            _ => self.request_url.as_ref().map(|_| {
+                (
+                    "--request-url",
+                    "it is for --format cookbook; relative URLs need --base-url",
+                )
+            }),
+        };
+        if let Some((option, mend)) = beside {
+            let what = format!("is read as {format}, which has nothing for {option}");
+            return Err(Problem::usage(what, mend));
+        }
         let (option, mend) = match format.needs() {
             Needs::Base if self.base.is_none() => (
                 "--base-url",

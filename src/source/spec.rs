@@ -8,11 +8,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Method;
 
-use super::Format;
-use super::Rounds;
 use super::pick::Pick;
 use super::rewrite::Rewrite;
 use super::target::HttpUrl;
+use super::{Format, Rounds, UrlTemplate};
 use crate::error::Problem;
 use crate::estimate::Estimator;
 use crate::headers::Headers;
@@ -110,6 +109,8 @@ pub struct Spec {
     pub base_url: Option<HttpUrl>,
     /// Where lines that are bodies and nothing else are sent.
     pub request_url: Option<HttpUrl>,
+    /// The URL of each row of a table, in place of a column of it.
+    pub url_template: Option<UrlTemplate>,
     /// Added to each job, but for names that it sets itself.
     pub headers: Headers,
     /// Each job is sent with an `idempotency-key`, unless it has one, that is its own in the run that is known by this.

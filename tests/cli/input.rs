@@ -789,3 +789,27 @@ fn the_fixtures_of_each_format_run() {
         assert!(done.results().len() > 1, "{file}");
     }
 }
+
+#[test]
+fn a_url_template_is_filled_from_each_row() {
+    let server = Server::start([Step::ok()]);
+    let template = server.url("/items/{{id}}?q={{name}}");
+    let run = || {
+        Shaper::run()
+            .args(["--url-template", &template])
+            .with_results()
+    };
+    let done = run().jobs("rows.csv", "id,name\n1,a/b\n2,x y\n").output();
+    done.exits(0).never_says("unknown field");
+    assert_eq!(server.targets(), ["/items/1?q=a%2Fb", "/items/2?q=x%20y"]);
+    assert_eq!(done.results()[0]["meta"], json!({"name": "a/b"}));
+    let piped = run().args(["-"]).stdin("id,name\n1,x\n").output();
+    piped
+        .exits(2)
+        .says("nothing for --url-template")
+        .says("--format csv");
+    let wrong = Shaper::run()
+        .args(["--url-template", "http://h/", "-"])
+        .output();
+    wrong.exits(2).says("{{id}}");
+}

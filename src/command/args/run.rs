@@ -27,7 +27,7 @@ use crate::model::ModelSpec;
 use crate::quota::Provider;
 use crate::retry::{Backoff, FaultAt, Jitter, RetryOn, RetryUnsafe};
 use crate::sink::{self, Fsync, Keep};
-use crate::source::{Filter, Format, HttpUrl, Pick, Rewrite, Shard};
+use crate::source::{Filter, Format, HttpUrl, Pick, Rewrite, Shard, UrlTemplate};
 use crate::statuses::Statuses;
 use crate::units::{Cost, Rate, Secret, Share, parse_duration, parse_span};
 use crate::usage::UsageAt;
@@ -483,6 +483,10 @@ pub(in crate::command) struct InputArgs {
     /// content, else by the name
     #[arg(long, value_name = "FORMAT", value_parser = one_of::<Format>(Format::names()), hide_possible_values = true)]
     pub(in crate::command) format: Option<Format>,
+    /// The URL of each row of a table, with names of its columns as in `http://HOST/items/{{id}}`; columns that are no
+    /// field of a job come back as `meta`
+    #[arg(long, value_name = "URL")]
+    pub(in crate::command) url_template: Option<UrlTemplate>,
     /// Where lines that are bodies and nothing else (cookbook) are sent
     #[arg(long, value_name = "URL")]
     pub(in crate::command) request_url: Option<HttpUrl>,
