@@ -207,6 +207,7 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             [CompletionResult]::new('--max-body', '--max-body', [CompletionResultType]::ParameterName, 'The longest body that is taken')
             [CompletionResult]::new('--mock', '--mock', [CompletionResultType]::ParameterName, 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name')
+            [CompletionResult]::new('--url-template', '--url-template', [CompletionResultType]::ParameterName, 'The URL of each row of a table, with names of its columns as in `http://HOST/items/{{id}}`; columns that are no field of a job come back as `meta`')
             [CompletionResult]::new('--request-url', '--request-url', [CompletionResultType]::ParameterName, 'Where lines that are bodies and nothing else (cookbook) are sent')
             [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Read only the first N jobs')
             [CompletionResult]::new('--limit-jobs', '--limit-jobs', [CompletionResultType]::ParameterName, 'Read only the first N jobs')
@@ -398,6 +399,7 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
         }
         'shaper;check' {
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name')
+            [CompletionResult]::new('--url-template', '--url-template', [CompletionResultType]::ParameterName, 'The URL of each row of a table, with names of its columns as in `http://HOST/items/{{id}}`; columns that are no field of a job come back as `meta`')
             [CompletionResult]::new('--request-url', '--request-url', [CompletionResultType]::ParameterName, 'Where lines that are bodies and nothing else (cookbook) are sent')
             [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Read only the first N jobs')
             [CompletionResult]::new('--limit-jobs', '--limit-jobs', [CompletionResultType]::ParameterName, 'Read only the first N jobs')

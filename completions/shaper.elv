@@ -202,6 +202,7 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --max-body 'The longest body that is taken'
             cand --mock 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …'
             cand --format 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name'
+            cand --url-template 'The URL of each row of a table, with names of its columns as in `http://HOST/items/{{id}}`; columns that are no field of a job come back as `meta`'
             cand --request-url 'Where lines that are bodies and nothing else (cookbook) are sent'
             cand -n 'Read only the first N jobs'
             cand --limit-jobs 'Read only the first N jobs'
@@ -390,6 +391,7 @@ set edit:completion:arg-completer[shaper] = {|@words|
         }
         &'shaper;check'= {
             cand --format 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name'
+            cand --url-template 'The URL of each row of a table, with names of its columns as in `http://HOST/items/{{id}}`; columns that are no field of a job come back as `meta`'
             cand --request-url 'Where lines that are bodies and nothing else (cookbook) are sent'
             cand -n 'Read only the first N jobs'
             cand --limit-jobs 'Read only the first N jobs'

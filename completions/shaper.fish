@@ -279,6 +279,7 @@ jsonl\t''
 csv\t''
 tsv\t''
 urls\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l url-template -d 'The URL of each row of a table, with names of its columns as in `http://HOST/items/{{id}}`; columns that are no field of a job come back as `meta`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
@@ -523,6 +524,7 @@ jsonl\t''
 csv\t''
 tsv\t''
 urls\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l url-template -d 'The URL of each row of a table, with names of its columns as in `http://HOST/items/{{id}}`; columns that are no field of a job come back as `meta`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f

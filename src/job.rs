@@ -157,7 +157,7 @@ pub struct Target {
 }
 
 /// Names of query parameters whose values are credentials, in lower case without `-` and `_`.
-const SECRET_PARAMETERS: [&str; 21] = [
+const SECRET_PARAMETERS: [&str; 38] = [
     "key",
     "apikey",
     "accesskey",
@@ -174,6 +174,23 @@ const SECRET_PARAMETERS: [&str; 21] = [
     "clientsecret",
     "sig",
     "signature",
+    "hmac",
+    "bearer",
+    "jwt",
+    "credential",
+    "pass",
+    "passphrase",
+    "pwd",
+    "otp",
+    "session",
+    "sessionid",
+    "sid",
+    "sas",
+    "ticket",
+    "assertion",
+    "samlresponse",
+    "csrf",
+    "xsrf",
     // Signed links of the large object stores.
     "xamzcredential",
     "xamzsecuritytoken",
@@ -204,11 +221,11 @@ impl fmt::Debug for Target {
 pub fn without_credentials(text: &str) -> String {
     let (before, rest) = text.split_at(text.find(['?', '#']).unwrap_or(text.len()));
     let mut shown = without_user(before);
-    for piece in rest.split_inclusive(['?', '&', '#']) {
-        let (pair, end) = piece.split_at(piece.trim_end_matches(['?', '&', '#']).len());
+    let marks = ['?', '&', '#', ';'];
+    for piece in rest.split_inclusive(marks) {
+        let (pair, end) = piece.split_at(piece.trim_end_matches(marks).len());
         let name = pair.split('=').next().unwrap_or(pair);
-        let plain = name.to_ascii_lowercase().replace(['-', '_'], "");
-        if name.len() < pair.len() && SECRET_PARAMETERS.contains(&plain.as_str()) {
+        if name.len() < pair.len() && is_secret_parameter(name) {
             shown.push_str(name);
             shown.push_str("=***");
         } else {
@@ -217,6 +234,18 @@ pub fn without_credentials(text: &str) -> String {
         shown.push_str(end);
     }
     shown
+}
+
+/// By its name, which may be escaped, or be that of a member: `user[token]`.
+fn is_secret_parameter(name: &str) -> bool {
+    let name = url::form_urlencoded::parse(name.as_bytes()).next();
+    let name = name.map(|(name, _)| name).unwrap_or_default();
+    let inner = name
+        .strip_suffix(']')
+        .and_then(|name| name.rsplit_once('['));
+    let name = inner.map_or(&*name, |(_, inner)| inner);
+    let plain = name.to_ascii_lowercase().replace(['-', '_'], "");
+    SECRET_PARAMETERS.contains(&plain.as_str())
 }
 
 /// Scheme, authority and path with the user info as `***`. By the WHATWG URL rules any slashes, either
@@ -359,6 +388,32 @@ mod tests {
         }
         .shown()
         .into_owned()
+    }
+
+    #[test]
+    fn names_of_credentials_are_known_however_they_are_written() {
+        for query in [
+            "pass=c",
+            "pwd=c",
+            "jwt=c",
+            "SID=c",
+            "session-id=c",
+            "user[token]=c",
+            "%74oken=c",
+            "to%6Ben=c",
+            "a=1;token=c",
+            "SAMLResponse=c",
+        ] {
+            let text = format!("http://h/?{query}&b=2");
+            let shown = without_credentials(&text);
+            assert_eq!(shown, text.replace("=c", "=***"), "{query}");
+        }
+        for query in [
+            "code=US", "page=c", "tokens=c", "x[y]=c", "[]=c", "]=c", "author=c",
+        ] {
+            let text = format!("http://h/?{query}");
+            assert_eq!(without_credentials(&text), text);
+        }
     }
 
     #[test]

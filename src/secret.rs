@@ -11,11 +11,12 @@ const CREDENTIALS: [&str; 5] = [
 ];
 
 /// A header with one of these in its name may be a credential: too many are better than too few.
-const PARTS_OF_HEADERS: [&str; 11] = [
+const PARTS_OF_HEADERS: [&str; 13] = [
     "auth",
     "bearer",
     "cookie",
     "credential",
+    "csrf",
     "jwt",
     "key",
     "pass",
@@ -23,6 +24,7 @@ const PARTS_OF_HEADERS: [&str; 11] = [
     "session",
     "sig",
     "token",
+    "xsrf",
 ];
 
 /// The same of a field of a job or of its body, without `-` and `_`. Fewer: many fields count tokens or

@@ -2,12 +2,13 @@
 
 use std::str::FromStr;
 
-use memchr::{memchr2_iter, memmem};
+use memchr::memmem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::json::{self, Pointer};
 use crate::outcome::Usage;
+use crate::sse::data;
 
 /// Whether the bodies of answers are read for what was used, and where in them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -99,19 +100,6 @@ impl UsageRule {
 fn names_usage(event: &str) -> bool {
     let event = event.as_bytes();
     memmem::find(event, b"\"usage\"").is_some() || memmem::find(event, b"\\u").is_some()
-}
-
-/// The data of each event, as the HTML standard has it ("Server-sent events", 9.2.6); JSON stands in one line.
-fn data(text: &str) -> impl Iterator<Item = &str> {
-    let ends = memchr2_iter(b'\n', b'\r', text.as_bytes()).chain([text.len()]);
-    let mut from = 0;
-    let lines = ends.map(move |end| {
-        let line = &text[from..end];
-        from = end + 1;
-        line
-    });
-    let data = lines.filter_map(|line| line.strip_prefix("data:"));
-    data.map(|data| data.strip_prefix(' ').unwrap_or(data))
 }
 
 /// A JSON pointer (RFC 6901) to what was used, into the body of an answer; never to the whole of it.

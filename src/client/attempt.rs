@@ -13,6 +13,7 @@ use crate::clock::Clock;
 use crate::engine::{Event, Grant, Ticket};
 use crate::fields::text;
 use crate::outcome::{Failure, FailureKind, Head, Reached, Reply};
+use crate::sse;
 use crate::units::{Tick, show_span};
 use crate::usage::UsageRule;
 
@@ -153,9 +154,12 @@ impl Attempt {
         } else {
             None
         };
-        let fault = self.spec.fault.as_ref();
+        let at = self.spec.fault.as_ref();
         Reply {
-            fault: fault.and_then(|at| at.read(&body)),
+            fault: match &self.streaming {
+                Some(_) => sse::fault(&body, at),
+                None => at.and_then(|at| at.read(&body)),
+            },
             head,
             body: body.into(),
             used,

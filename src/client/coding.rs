@@ -112,7 +112,8 @@ fn zstd(mut body: &[u8], most: u64, into: &mut Vec<u8>) -> io::Result<()> {
             continue;
         }
         let frame = StreamingDecoder::new_with_max_window_size(&mut body, ZSTD_WINDOW);
-        whole(frame.map_err(io::Error::other)?, most, into)?;
+        let frame = frame.map_err(|_| io::Error::other("a frame begins otherwise"))?;
+        whole(frame, most, into)?;
     }
     Ok(())
 }

@@ -108,10 +108,12 @@ pub(super) fn cause(why: &(dyn Error + 'static)) -> String {
             NO_TLS.to_owned()
         }
         Some(tls) => tls.to_string(),
-        None => chain(why)
-            .last()
-            .expect("begins with the error")
-            .to_string(),
+        None => in_words(
+            chain(why)
+                .last()
+                .expect("begins with the error")
+                .to_string(),
+        ),
     }
 }
 
@@ -126,8 +128,32 @@ fn certificate(fault: &CertificateError) -> String {
         CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
             "self-signed certificate, which is not trusted; --cacert FILE trusts it".to_owned()
         }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "the certificate has expired; --insecure takes it all the same".to_owned()
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "the certificate is not valid yet; is the clock of this machine right?".to_owned()
+        }
         other => other.to_string(),
     }
+}
+
+/// What libraries of TLS call two ends of connections, and what people can make of them.
+const ENDS: [(&str, &str); 2] = [
+    (
+        "peer closed connection without sending TLS close_notify",
+        "the server closed the connection within TLS; does it ask for a certificate (--cert)?",
+    ),
+    (
+        "tls handshake eof",
+        "the server closed the connection as TLS began; does it speak TLS 1.2 or 1.3 there?",
+    ),
+];
+
+fn in_words(cause: String) -> String {
+    let mut ends = ENDS.iter();
+    let found = ends.find(|(text, _)| cause.starts_with(text));
+    found.map_or(cause, |(_, words)| (*words).to_owned())
 }
 
 fn is_out_of_files(why: &(dyn Error + 'static)) -> bool {

@@ -1,5 +1,6 @@
 //! Which way requests take to their servers. Floor 4: doors.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -153,11 +154,22 @@ impl Route {
                 http.into_iter().chain(https).collect::<Vec<_>>().join(", ")
             }
         };
-        let except = match &*proxies.except {
-            "" => String::new(),
-            names => format!(", but for {}", calm(names)),
+        let (names, unknown): (Vec<_>, Vec<_>) = (proxies.except.split(','))
+            .filter(|name| !name.is_empty())
+            .partition(|name| is_known(name));
+        let told = |before: &str, names: &[&str], behind: &str| match names {
+            [] => String::new(),
+            names => format!("{before}{}{behind}", calm(&names.join(","))),
         };
-        Some(format!("note: requests go by the proxy {by}{except}"))
+        let except = told(", but for ", &names, "");
+        let unknown = told(
+            "; no_proxy has ",
+            &unknown,
+            ", which excepts nothing: write names, addresses or networks, without a port",
+        );
+        Some(format!(
+            "note: requests go by the proxy {by}{except}{unknown}"
+        ))
     }
 }
 
@@ -174,9 +186,24 @@ impl Proxies {
 
 /// What goes past every proxy.
 fn except(of: &impl Fn(&str) -> Option<String>) -> String {
-    of("no_proxy")
-        .or_else(|| of("NO_PROXY"))
-        .unwrap_or_default()
+    let all = of("no_proxy").or_else(|| of("NO_PROXY"));
+    let all = all.unwrap_or_default();
+    let each = all.split(',').map(str::trim);
+    // `*.h.test`, as some write `.h.test`.
+    let each = each.map(|name| match name.strip_prefix('*') {
+        Some(rest) if rest.starts_with('.') => rest,
+        Some(_) | None => name,
+    });
+    each.filter(|name| !name.is_empty())
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+/// Whether this excepts something: a name, an address or a network, and not one with a port or a pattern.
+fn is_known(name: &str) -> bool {
+    let (address, bits) = name.split_once('/').unwrap_or((name, "0"));
+    let is_address = address.parse::<IpAddr>().is_ok() && bits.parse::<u8>().is_ok();
+    is_address || !name.contains([':', '/', '*'])
 }
 
 /// A proxy. Its user and password cannot be printed.
@@ -217,7 +244,9 @@ impl FromStr for Proxy {
         };
         let url = Url::parse(&text).map_err(|why| format!("{why}; {FORM}"))?;
         match url.scheme() {
-            "http" | "https" | "socks4" | "socks4a" | "socks5" | "socks5h" if url.has_host() => {
+            "http" | "https" | "socks4" | "socks4a" | "socks5" | "socks5h"
+                if url.has_host() && matches!(url.path(), "" | "/") =>
+            {
                 Ok(Self(Arc::new(Secret::new(text))))
             }
             _ => Err(FORM.to_owned()),
@@ -347,7 +376,14 @@ mod tests {
             let why = text.parse::<Detour>().unwrap_err();
             assert!(why.contains("HOST1:PORT1:HOST2:PORT2"), "{text}: {why}");
         }
-        for text in ["", "ftp://h:1", "http://", ":::", "u:canary@:"] {
+        for text in [
+            "",
+            "ftp://h:1",
+            "http://",
+            ":::",
+            "u:canary@:",
+            "http//u:canary@h:1",
+        ] {
             let why = text.parse::<Proxy>().unwrap_err();
             assert!(
                 why.contains("HOST:PORT") && !why.contains("canary"),
@@ -399,6 +435,16 @@ mod tests {
                 ),
             ),
             (&[("all_proxy", "a:1"), ("no_proxy", "x, *")], None),
+            (
+                &[
+                    ("all_proxy", "a:1"),
+                    ("no_proxy", "*.x.test, 10.0.0.0/8,h:80 ,::1,a*b"),
+                ],
+                Some(
+                    "http://a:1 (all_proxy), but for .x.test,10.0.0.0/8,::1; no_proxy has h:80,a*b, which excepts nothing: \
+                     write names, addresses or networks, without a port",
+                ),
+            ),
         ] {
             assert_eq!(note(variables).as_deref(), told, "{variables:?}");
         }

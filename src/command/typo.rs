@@ -135,7 +135,15 @@ const BEGUN: usize = 4;
 const FEW: usize = 3;
 
 /// Options whose values may be credentials: what is wrong with one is told without it.
-const SECRET_OPTIONS: [&str; 3] = ["--header", "--base-url", "--proxy"];
+const SECRET_OPTIONS: [&str; 7] = [
+    "--header",
+    "--base-url",
+    "--request-url",
+    "--url-template",
+    "--proxy",
+    "--connect-to",
+    "--rewrite",
+];
 
 fn without_secrets(mut said: clap::Error) -> clap::Error {
     let option = text_of(&said, ContextKind::InvalidArg).unwrap_or_default();

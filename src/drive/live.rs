@@ -183,6 +183,9 @@ fn first_failure(failure: &Failure) -> String {
         FailureKind::Connect if failure.message.ends_with(OUT_OF_PORTS) => {
             "\n  mend: lower --concurrency, or allow more ports (net.ipv4.ip_local_port_range)"
         }
+        FailureKind::Connect if failure.message.contains(" (by ") => {
+            "\n  mend: start the proxy, name another with --proxy, or go past it: --proxy none"
+        }
         FailureKind::Connect => {
             "\n  mend: start the server, or see the run without one: --mock answers in its place"
         }

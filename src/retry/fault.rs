@@ -30,15 +30,28 @@ impl FaultAt {
             );
             return Some(what.into());
         };
+        self.in_json(json)
+    }
+
+    /// The same of a part of a body, which may be no JSON.
+    pub fn in_json(&self, json: &str) -> Option<Box<str>> {
         let value = self.pointer.find(json)?.get();
         if serde_json::from_str(value).is_ok_and(|value| is_nothing(&value)) {
             return None;
         }
+        Some(Self::told(
+            &format!("{} of the body is", self.written),
+            value,
+        ))
+    }
+
+    /// As much of a value as is told, behind these words.
+    pub fn told(before: &str, value: &str) -> Box<str> {
         let mut told: String = value.chars().take(TOLD).collect();
         if told.len() < value.len() {
             told.push('…');
         }
-        Some(format!("{} of the body is {told}", self.written).into())
+        format!("{before} {told}").into()
     }
 }
 

@@ -18,10 +18,10 @@ pub(super) fn put(bytes: &[u8], line: &mut Object<'_>) {
 
 /// The same under another name.
 pub(super) fn put_as(name: &str, bytes: &[u8], line: &mut Object<'_>) {
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        return line.put(&format!("{name}_base64"), STANDARD.encode(bytes));
-    };
-    put_text(text, line.key(name));
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !is_shorter_as_base64(text) => put_text(text, line.key(name)),
+        Ok(_) | Err(_) => line.put(&format!("{name}_base64"), STANDARD.encode(bytes)),
+    }
 }
 
 /// The same as a value without a name: bytes that are no text as a string of base64.
@@ -32,8 +32,24 @@ pub(super) fn put_value(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// Whether a long text is mostly of what a string has to escape, as a body of zeros is: its line would be six times as
+/// long as it is.
+fn is_shorter_as_base64(text: &str) -> bool {
+    const LONG: usize = 1 << 20;
+    let more = |byte: u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
+        ..0x20 => 5,
+        _ => 0,
+    };
+    text.len() > LONG && text.bytes().map(more).sum::<usize>() > text.len() / 3 && !is_json(text)
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<&RawValue>(text).is_ok()
+}
+
 fn put_text(text: &str, out: &mut Vec<u8>) {
-    if serde_json::from_str::<&RawValue>(text).is_err() {
+    if !is_json(text) {
         return line::put(text, out);
     }
     let start = out.len();
@@ -132,5 +148,15 @@ mod tests {
             assert!(shown.starts_with(start), "{depth}: {}", &shown[..20]);
             serde_json::from_str::<serde_json::Value>(&shown).unwrap();
         }
+    }
+
+    #[test]
+    fn a_long_text_that_would_be_much_longer_as_a_string_is_base64() {
+        let as_it_is = |bytes: &[u8]| shown(bytes).starts_with("{\"body\":");
+        assert!(as_it_is(&[0; 1 << 10]));
+        assert!(!as_it_is(&[0; 2 << 20]));
+        assert!(as_it_is(&[b'x'; 2 << 20]));
+        let list = format!("[{}\"a\"]", "\"\\n\",".repeat(1 << 19));
+        assert!(as_it_is(list.as_bytes()), "it is JSON");
     }
 }

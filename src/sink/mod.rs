@@ -28,7 +28,7 @@ use crate::clock::Clock;
 use crate::engine::{Event, Ticket};
 use crate::error::{Exit, Problem};
 use crate::letters::calm_path;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Reply};
 use crate::units::{Tick, parse_duration};
 use beside::Beside;
 pub use format::{CustomId, Format};
@@ -113,6 +113,9 @@ impl SinkSpec {
         }
     }
 }
+
+/// A body of more bytes than this has its line made by a thread of its own, and so have all that come after it.
+const LARGE: usize = 1 << 20;
 
 /// The way to the results.
 ///
@@ -199,6 +202,12 @@ impl Sink {
     /// Takes an outcome. It is answered by [`Event::Recorded`] when its line is in the file; if that cannot be, one
     /// [`Event::SinkLost`] answers for all. Threads tell this, what was done here is to be heard: see [`Sink::hear`].
     pub fn record(&mut self, ticket: Ticket, outcome: Box<Outcome>) {
+        let large = |reply: &Reply| reply.body.len() > LARGE;
+        if matches!(self.way, Way::Here(_)) && outcome.reply.as_ref().is_some_and(large) {
+            // To write it as JSON takes as long as many sends.
+            self.put(Duration::MAX);
+            self.step_aside();
+        }
         match &mut self.way {
             Way::Here(here) => {
                 if here.record(ticket, &outcome, &self.form) >= ONE_WRITE {

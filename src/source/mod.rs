@@ -54,7 +54,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::error::{Exit, Problem};
-use crate::job::{BadLine, Job, Place, Units, UnitsFrom};
+use crate::job::{BadLine, Job, Place, Units, UnitsFrom, without_credentials};
 use crate::letters::calm;
 
 pub use batches::Batches;
@@ -157,7 +157,7 @@ fn unreadable(input: &Input, why: &io::Error) -> Problem {
     } else {
         "name a file of jobs that you may read".to_owned()
     };
-    Problem::usage(format!("cannot be read: {why}"), mend).at(name)
+    Problem::usage(format!("cannot be read: {why}"), mend).at(without_credentials(&name))
 }
 
 /// A stream of lines. Memory does not grow with it, but for the table of its ids.

@@ -1,16 +1,19 @@
 //! Server-sent events as they arrive: how many, which of them carry tokens, and when. Floor 3: rules.
 
 mod cutter;
+mod fault;
 mod token;
 
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use memchr::memchr2_iter;
 
 use crate::metrics::LONGEST;
 use crate::stream::{Gaps, Stream};
 use crate::units::Tick;
 use cutter::Cutter;
+pub use fault::fault;
 use token::is_token;
 
 /// Counts the events of one answer while its body comes. Memory: at most 64 KiB of an event, and up to 14 KiB for
@@ -89,6 +92,19 @@ impl Seen {
         let micros = u64::try_from(micros).expect("an hour fits");
         gaps.record(micros).expect("it grows as far as an hour");
     }
+}
+
+/// The data of each event, as the HTML standard has it ("Server-sent events", 9.2.6); JSON stands in one line.
+pub fn data(text: &str) -> impl Iterator<Item = &str> {
+    let ends = memchr2_iter(b'\n', b'\r', text.as_bytes()).chain([text.len()]);
+    let mut from = 0;
+    let lines = ends.map(move |end| {
+        let line = &text[from..end];
+        from = end + 1;
+        line
+    });
+    let data = lines.filter_map(|line| line.strip_prefix("data:"));
+    data.map(|data| data.strip_prefix(' ').unwrap_or(data))
 }
 
 #[cfg(test)]

@@ -88,6 +88,11 @@ fn a_value_that_is_refused_is_not_shown() {
         &["--base-url", "ftp://me:CANARY@h"],
         &["--base-url", "http://me:CANARY@["],
         &["--proxy", "ftp://me:CANARY@h"],
+        &["--proxy", "http//me:CANARY@h:1"],
+        &["--request-url", "htp://me:CANARY@h/?token=CANARY"],
+        &["--rewrite", "s#x#http://me:CANARY@h#z"],
+        &["--connect-to", "me:CANARY@h:1"],
+        &["http://me:CANARY@h/?token=CANARY"],
     ] {
         let done = Shaper::run()
             .jobs("one.urls", "http://127.0.0.1:1/\n")

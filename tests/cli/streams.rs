@@ -302,3 +302,35 @@ fn the_modelled_api_streams_its_tokens_to_whoever_asks_for_that() {
     done.exits(0);
     assert_eq!(done.results()[0]["body"]["ok"], true);
 }
+
+#[test]
+fn a_stream_that_tells_an_error_is_no_success() {
+    let token = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+    let error =
+        "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n";
+    let server = Server::answering(move |ask| {
+        let body = match ask.nth_of_target {
+            0 => format!("{token}{error}"),
+            _ => format!("{token}data: [DONE]\n\n"),
+        };
+        Step::ok().body(body).streamed(Duration::from_millis(1))
+    });
+    for (tries, code) in [("1", 1), ("2", 0)] {
+        let list = format!("{}\n", server.url(&format!("/{tries}")));
+        let done = Shaper::run()
+            .jobs("one.urls", list)
+            .args(["--max-attempts", tries, "--backoff", "1ms..1ms"])
+            .with_results()
+            .output();
+        done.exits(code);
+        let result = &done.results()[0];
+        let first = &result["tries"][0]["error"];
+        if code == 1 {
+            assert_eq!(result["error"]["kind"], "body_error", "{done}");
+            let told = result["error"]["message"].as_str().unwrap_or_default();
+            assert!(told.contains("overloaded_error"), "{told}");
+        } else {
+            assert_eq!(result["attempts"], 2, "{first}");
+        }
+    }
+}

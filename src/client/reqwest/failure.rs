@@ -14,6 +14,10 @@ pub(super) fn without_answer(why: reqwest::Error, host: &str) -> Failure {
         };
     }
     let failed = |doing| failure::failed(doing, &why, host);
+    if is_no_http_2(&why) {
+        let cause = "what came is no HTTP/2; leave --http2 out, or name a server that speaks it";
+        return failure::no_answer(cause, host);
+    }
     if unseen(&why).is_some() {
         let told = failed(Doing::Ask);
         return Failure {
@@ -33,6 +37,12 @@ pub(super) fn without_answer(why: reqwest::Error, host: &str) -> Failure {
             failed => failed,
         }
     }
+}
+
+/// Whether what came cannot be a frame: RFC 9113 §4.2.
+fn is_no_http_2(why: &reqwest::Error) -> bool {
+    let ours = failure::find::<h2::Error>(why).filter(|error| !error.is_remote());
+    ours.is_some_and(|error| error.reason() == Some(h2::Reason::FRAME_SIZE_ERROR))
 }
 
 /// How a server says that it has not looked at a request.
