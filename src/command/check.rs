@@ -55,6 +55,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Problem> {
             show(args, &mut shown)?;
         }
     }
+    checked.close();
     if !any && !args.input.allow_empty {
         return Err(source::empty(&spec.inputs));
     }

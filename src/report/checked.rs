@@ -20,11 +20,13 @@ pub struct Checked {
     /// Bad lines, by what mends them.
     mends: BTreeMap<String, u64>,
     methods: BTreeMap<String, u64>,
-    hosts: BTreeMap<Box<str>, u64>,
+    hosts: BTreeMap<String, u64>,
     bodies: Bodies,
     units: Reserves,
-    /// What names each job by its content.
+    /// What names each job by its content, until all is read.
     names: Vec<u64>,
+    /// Jobs whose method, URL, headers and body are those of one before.
+    repeated: u64,
     /// The first problems, where a program is to read them.
     listed: Vec<Value>,
 }
@@ -130,12 +132,12 @@ impl Checked {
         }
     }
 
-    /// Jobs whose method, URL, body and headers are those of one before.
-    fn repeated(&self) -> u64 {
-        let mut names = self.names.clone();
+    /// All is read.
+    pub fn close(&mut self) {
+        let mut names = std::mem::take(&mut self.names);
         names.sort_unstable();
         names.dedup();
-        (self.names.len() - names.len()) as u64
+        self.repeated = self.jobs - names.len() as u64;
     }
 
     /// For people.
@@ -194,7 +196,7 @@ impl Checked {
             );
             page.section("UNITS", &text, Tone::Calm);
         }
-        let repeated = self.repeated();
+        let repeated = self.repeated;
         if repeated > 0 {
             let text = format!(
                 "{repeated} jobs are equal to one before: same method, URL, headers and body"
@@ -239,19 +241,16 @@ impl Checked {
                 "output": number(*output),
                 "most": most(largest),
             },
-            "equal_to_one_before": self.repeated(),
+            "equal_to_one_before": self.repeated,
             "listed": self.listed,
         })
     }
 }
 
-fn count<K: Ord + for<'a> From<&'a str>>(counts: &mut BTreeMap<K, u64>, name: &str)
-where
-    K: std::borrow::Borrow<str>,
-{
+fn count(counts: &mut BTreeMap<String, u64>, name: &str) {
     match counts.get_mut(name) {
         Some(count) => *count += 1,
-        None => drop(counts.insert(name.into(), 1)),
+        None => drop(counts.insert(name.to_owned(), 1)),
     }
 }
 

@@ -154,8 +154,8 @@ mod tests {
     fn a_long_text_that_would_be_much_longer_as_a_string_is_base64() {
         let as_it_is = |bytes: &[u8]| shown(bytes).starts_with("{\"body\":");
         assert!(as_it_is(&[0; 1 << 10]));
-        assert!(!as_it_is(&[0; 2 << 20]));
-        assert!(as_it_is(&[b'x'; 2 << 20]));
+        assert!(!as_it_is(&vec![0; 2 << 20]));
+        assert!(as_it_is(&vec![b'x'; 2 << 20]));
         let list = format!("[{}\"a\"]", "\"\\n\",".repeat(1 << 19));
         assert!(as_it_is(list.as_bytes()), "it is JSON");
     }

@@ -217,13 +217,9 @@ impl Picker {
 /// A point of `[0, Share::ALL)` that a job has each time that its input is read: by its id, else by what it is and
 /// where it stands. Of two shares the larger takes all that the smaller does.
 fn point(job: &Job) -> u64 {
-    let bits = match &job.id {
-        Some(id) => XxHash3_64::oneshot(id.as_bytes()),
-        None => {
-            let here = [job.hash.0.to_be_bytes(), job.place.line.to_be_bytes()];
-            XxHash3_64::oneshot(here.as_flattened())
-        }
-    };
+    let here = [job.hash.0.to_be_bytes(), job.place.line.to_be_bytes()];
+    let own = job.id.as_deref().map(str::as_bytes);
+    let bits = XxHash3_64::oneshot(own.unwrap_or(here.as_flattened()));
     let scaled = u128::from(bits) * u128::from(Share::ALL);
     u64::try_from(scaled >> 64).expect("it is below the largest share")
 }

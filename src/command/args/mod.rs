@@ -62,7 +62,7 @@ pub(super) enum Command {
     Compare(Box<CompareArgs>),
     /// The same run in virtual time: how long, which limit binds when, what could never go; sends nothing
     Plan(Box<PlanArgs>),
-    /// List every problem of an input with file:line:column, and say what it holds; sends nothing
+    /// List every problem of an input with its place, and say what it holds; sends nothing
     Check(Box<CheckArgs>),
     /// Prove from the recorded send times that no limit was exceeded
     Verify(Box<VerifyArgs>),

@@ -499,7 +499,7 @@ pub(in crate::command) struct InputArgs {
     /// Take so many of the jobs, the same ones each time
     #[arg(long, value_name = "N%")]
     sample: Option<Share>,
-    /// Take part I of N, from 0: every Nth line; auto/N takes I from JOB_COMPLETION_INDEX, as indexed jobs of Kubernetes have it
+    /// Take part I of N, from 0: every Nth line; auto/N takes I from `JOB_COMPLETION_INDEX`, as indexed jobs of Kubernetes have it
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<Shard>,
     /// What becomes of URLs: s#PATTERN#TO#, as in s#^https://api.test#http://127.0.0.1:8080#; repeatable, one after the other
