@@ -30,7 +30,7 @@ complete -c shaper -n "__fish_shaper_needs_command" -f -a "run" -d 'Do the jobs 
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "replay" -d 'Do recorded jobs at the times at which they were recorded: run --replay'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "compare" -d 'The same jobs under several disciplines, side by side; in virtual time, nothing is sent'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "plan" -d 'The same run in virtual time: how long, which limit binds when, what could never go; sends nothing'
-complete -c shaper -n "__fish_shaper_needs_command" -f -a "check" -d 'List every problem of an input with file:line:column, and say what it holds; sends nothing'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "check" -d 'List every problem of an input with its place, and say what it holds; sends nothing'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "verify" -d 'Prove from the recorded send times that no limit was exceeded'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "report" -d 'Report again from results: of a run, or of shards together; or copy the jobs that failed, to run them again'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "mock" -d 'Serve the modelled API over HTTP'
@@ -132,7 +132,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l request-url -d 'Wh
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l sample -d 'Take so many of the jobs, the same ones each time' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from JOB_COMPLETION_INDEX, as indexed jobs of Kubernetes have it' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from `JOB_COMPLETION_INDEX`, as indexed jobs of Kubernetes have it' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l rewrite -d 'What becomes of URLs: s#PATTERN#TO#, as in s#^https://api.test#http://127.0.0.1:8080#; repeatable, one after the other' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s o -l output -d 'Results, one JSON line per job; default: stdout, if that is not a terminal' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l output-format -d 'How results are written: shaper, openai-batch, anthropic-batch, cookbook, vegeta-json, vegeta-csv, csv; report and verify read those of shaper' -r -f -a "shaper\t''
@@ -284,7 +284,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -l request-url -d 
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l sample -d 'Take so many of the jobs, the same ones each time' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from JOB_COMPLETION_INDEX, as indexed jobs of Kubernetes have it' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from `JOB_COMPLETION_INDEX`, as indexed jobs of Kubernetes have it' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l rewrite -d 'What becomes of URLs: s#PATTERN#TO#, as in s#^https://api.test#http://127.0.0.1:8080#; repeatable, one after the other' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s o -l output -d 'Results, one JSON line per job; default: stdout, if that is not a terminal' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l output-format -d 'How results are written: shaper, openai-batch, anthropic-batch, cookbook, vegeta-json, vegeta-csv, csv; report and verify read those of shaper' -r -f -a "shaper\t''
@@ -384,7 +384,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -l request-url -d
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l sample -d 'Take so many of the jobs, the same ones each time' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from JOB_COMPLETION_INDEX, as indexed jobs of Kubernetes have it' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from `JOB_COMPLETION_INDEX`, as indexed jobs of Kubernetes have it' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l rewrite -d 'What becomes of URLs: s#PATTERN#TO#, as in s#^https://api.test#http://127.0.0.1:8080#; repeatable, one after the other' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l report -d 'The report: text, json, csv (a table: metric, label, value, unit), none' -r -f -a "text\t'For people'
 json\t'For programs'
@@ -491,7 +491,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l request-url -d 'W
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l sample -d 'Take so many of the jobs, the same ones each time' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from JOB_COMPLETION_INDEX, as indexed jobs of Kubernetes have it' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from `JOB_COMPLETION_INDEX`, as indexed jobs of Kubernetes have it' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l rewrite -d 'What becomes of URLs: s#PATTERN#TO#, as in s#^https://api.test#http://127.0.0.1:8080#; repeatable, one after the other' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l report -d 'The report: text, json, csv (a table: metric, label, value, unit), none' -r -f -a "text\t'For people'
 json\t'For programs'
@@ -529,7 +529,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand check" -l request-url -d '
 complete -c shaper -n "__fish_shaper_using_subcommand check" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l sample -d 'Take so many of the jobs, the same ones each time' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand check" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from JOB_COMPLETION_INDEX, as indexed jobs of Kubernetes have it' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from `JOB_COMPLETION_INDEX`, as indexed jobs of Kubernetes have it' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l rewrite -d 'What becomes of URLs: s#PATTERN#TO#, as in s#^https://api.test#http://127.0.0.1:8080#; repeatable, one after the other' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
