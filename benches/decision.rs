@@ -60,6 +60,7 @@ fn job(nth: u64, keys: u64) -> Job {
         line: nth + 1,
     };
     let target = Target {
+        hidden: shaper::secret::Hidden::default(),
         written: "http://api/".into(),
         url: "http://api/".parse().expect("it is a URL"),
     };

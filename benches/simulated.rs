@@ -115,6 +115,7 @@ fn lines(count: u64) -> impl Iterator<Item = Line> {
     let file: Arc<str> = "-".into();
     let origin = Origin("http://api".into());
     let target = Target {
+        hidden: shaper::secret::Hidden::default(),
         written: "http://api/".into(),
         url: "http://api/".parse().expect("it is a URL"),
     };

@@ -94,10 +94,10 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-unsafe -d 'R
 idempotent\t''
 always\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s X -l method -d 'The method of jobs that name none' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l data -d 'The body of jobs that have none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l base-url -d 'What relative URLs are relative to' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l connect-timeout -d 'The longest that connecting may take: within it nothing was sent, so every job may try again' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l read-timeout -d 'The longest gap between bytes of an answer' -r -f
@@ -127,7 +127,7 @@ jsonl\t''
 csv\t''
 tsv\t''
 urls\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l url-template -d 'The URL of each row of a table, with names of its columns as in `http://HOST/items/{{id}}`; columns that are no field of a job come back as `meta`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l url -l url-template -d 'The URL of each row of a table or of JSON objects, with names of columns as in `http://HOST/items/{{id}}`, also {{seq}}, {{uuid}}, {{env:NAME}}; --data and -H may have them, too; other columns come back as `meta`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
@@ -246,10 +246,10 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -l retry-unsafe -d
 idempotent\t''
 always\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s X -l method -d 'The method of jobs that name none' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l data -d 'The body of jobs that have none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l base-url -d 'What relative URLs are relative to' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l connect-timeout -d 'The longest that connecting may take: within it nothing was sent, so every job may try again' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l read-timeout -d 'The longest gap between bytes of an answer' -r -f
@@ -279,7 +279,7 @@ jsonl\t''
 csv\t''
 tsv\t''
 urls\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l url-template -d 'The URL of each row of a table, with names of its columns as in `http://HOST/items/{{id}}`; columns that are no field of a job come back as `meta`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l url -l url-template -d 'The URL of each row of a table or of JSON objects, with names of columns as in `http://HOST/items/{{id}}`, also {{seq}}, {{uuid}}, {{env:NAME}}; --data and -H may have them, too; other columns come back as `meta`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
@@ -362,10 +362,10 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -l unix-socket -d
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l cacert -d 'Trust the authorities of this PEM file, in place of those of the system' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l cert -d 'Show servers that ask for it the certificate of this PEM file' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l key -d 'The key of --cert, if it stands in a file of its own' -r -F
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s X -l method -d 'The method of jobs that name none' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -l data -d 'The body of jobs that have none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l base-url -d 'What relative URLs are relative to' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
 anthropic-batch\t''
@@ -379,7 +379,7 @@ jsonl\t''
 csv\t''
 tsv\t''
 urls\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -l url-template -d 'The URL of each row of a table, with names of its columns as in `http://HOST/items/{{id}}`; columns that are no field of a job come back as `meta`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l url -l url-template -d 'The URL of each row of a table or of JSON objects, with names of columns as in `http://HOST/items/{{id}}`, also {{seq}}, {{uuid}}, {{env:NAME}}; --data and -H may have them, too; other columns come back as `meta`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
@@ -469,10 +469,10 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l retry-unsafe -d '
 idempotent\t''
 always\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s X -l method -d 'The method of jobs that name none' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l data -d 'The body of jobs that have none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l base-url -d 'What relative URLs are relative to' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
 anthropic-batch\t''
@@ -486,7 +486,7 @@ jsonl\t''
 csv\t''
 tsv\t''
 urls\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l url-template -d 'The URL of each row of a table, with names of its columns as in `http://HOST/items/{{id}}`; columns that are no field of a job come back as `meta`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l url -l url-template -d 'The URL of each row of a table or of JSON objects, with names of columns as in `http://HOST/items/{{id}}`, also {{seq}}, {{uuid}}, {{env:NAME}}; --data and -H may have them, too; other columns come back as `meta`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
@@ -524,17 +524,17 @@ jsonl\t''
 csv\t''
 tsv\t''
 urls\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand check" -l url-template -d 'The URL of each row of a table, with names of its columns as in `http://HOST/items/{{id}}`; columns that are no field of a job come back as `meta`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l url -l url-template -d 'The URL of each row of a table or of JSON objects, with names of columns as in `http://HOST/items/{{id}}`, also {{seq}}, {{uuid}}, {{env:NAME}}; --data and -H may have them, too; other columns come back as `meta`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l sample -d 'Take so many of the jobs, the same ones each time' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from `JOB_COMPLETION_INDEX`, as indexed jobs of Kubernetes have it' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l rewrite -d 'What becomes of URLs: s#PATTERN#TO#, as in s#^https://api.test#http://127.0.0.1:8080#; repeatable, one after the other' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand check" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -s X -l method -d 'The method of jobs that name none' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand check" -l data -d 'The body of jobs that have none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l base-url -d 'What relative URLs are relative to' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l estimate -d 'How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output); o200k, cl100k, openai in a build with the feature bpe' -r -f -a "chars\t''
 o200k\t''

@@ -14,6 +14,7 @@ use url::{Position, Url};
 use crate::headers::Lines;
 use crate::kept::Kept;
 use crate::letters::calm;
+use crate::secret::Hidden;
 use crate::units::Cost;
 
 /// One request of the input, ready to be sent any number of times.
@@ -154,6 +155,8 @@ pub struct Target {
     pub written: Box<str>,
     /// As it goes on the wire, by the WHATWG URL rules.
     pub url: Url,
+    /// What of it is not shown, whatever its place.
+    pub hidden: Hidden,
 }
 
 /// Names of query parameters whose values are credentials, in lower case without `-` and `_`.
@@ -209,6 +212,21 @@ impl Target {
             None => Cow::Borrowed(text),
         }
     }
+
+    /// The URL with credentials as `***`.
+    pub fn shown_url(&self) -> String {
+        without_credentials(&self.hidden.mask(self.url.as_str().to_owned()))
+    }
+
+    /// The same, of which this is not shown, wherever it stands.
+    #[must_use]
+    pub fn hiding(self, hidden: &Hidden) -> Self {
+        Self {
+            written: hidden.mask(self.written.into()).into(),
+            hidden: hidden.clone(),
+            ..self
+        }
+    }
 }
 
 impl fmt::Debug for Target {
@@ -237,7 +255,7 @@ pub fn without_credentials(text: &str) -> String {
 }
 
 /// By its name, which may be escaped, or be that of a member: `user[token]`.
-fn is_secret_parameter(name: &str) -> bool {
+pub(crate) fn is_secret_parameter(name: &str) -> bool {
     let name = url::form_urlencoded::parse(name.as_bytes()).next();
     let name = name.map(|(name, _)| name).unwrap_or_default();
     let inner = name
@@ -383,6 +401,7 @@ mod tests {
     fn shown(written: &str) -> String {
         let url = Url::parse("http://127.0.0.1/").unwrap();
         Target {
+            hidden: Hidden::default(),
             written: written.into(),
             url,
         }

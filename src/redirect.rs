@@ -7,10 +7,10 @@ use http::{Method, StatusCode};
 use url::Url;
 
 use crate::headers::Headers;
-use crate::job::{Job, Keys, Origin, Target, origin_of, without_credentials};
+use crate::job::{Job, Keys, Origin, Target, origin_of};
 use crate::kept::{Body, Kept};
 use crate::outcome::{Credentials, Head};
-use crate::secret::is_secret_header;
+use crate::secret::{Hidden, is_secret_header};
 
 /// What is done with an answer that sends its request on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -98,7 +98,7 @@ impl Trail {
             }
         });
         step.map_err(|why| {
-            let (count, last) = (self.0.len(), without_credentials(asked.target.url.as_str()));
+            let (count, last) = (self.0.len(), asked.target.shown_url());
             format!(
                 "redirect {count} (status {}) {why}; it came from {last}",
                 head.status.as_u16()
@@ -148,7 +148,9 @@ impl Step {
         let target = Target {
             written: url.as_str().into(),
             url,
+            hidden: Hidden::default(),
         };
+        let target = target.hiding(&asked.target.hidden);
         let origin = Origin(origin_of(&target.url).into());
         let job = Job {
             id: asked.id.clone(),
@@ -241,6 +243,7 @@ mod tests {
         let url = Url::parse(url).unwrap();
         let origin = Origin(origin_of(&url).into());
         let target = Target {
+            hidden: crate::secret::Hidden::default(),
             written: url.as_str().into(),
             url,
         };

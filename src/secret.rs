@@ -1,5 +1,34 @@
 //! Names whose values are credentials, and may be neither kept nor shown. Floor 1: words.
 
+use std::fmt;
+use std::sync::Arc;
+
+/// Texts that are shown as `***` wherever they stand.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Hidden(Option<Arc<Vec<Box<str>>>>);
+
+impl Hidden {
+    /// One more of them.
+    pub fn add(&mut self, text: &str) {
+        let texts = Arc::make_mut(self.0.get_or_insert_default());
+        texts.push(text.into());
+        // One that is a part of another would leave the rest of it.
+        texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    }
+
+    /// The text without them.
+    pub fn mask(&self, text: String) -> String {
+        let hidden = self.0.iter().flat_map(|texts| texts.iter());
+        hidden.fold(text, |text, hidden| text.replace(&**hidden, "***"))
+    }
+}
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("***")
+    }
+}
+
 /// Headers that are credentials and nothing else. Results are matched by hashes that leave them out: the
 /// list stays as it is.
 const CREDENTIALS: [&str; 5] = [
@@ -75,6 +104,16 @@ pub fn is_secret_field(steps: &[Box<str>]) -> bool {
 mod tests {
     use super::*;
     use crate::json::Pointer;
+
+    #[test]
+    fn what_is_hidden_is_nowhere_in_a_text() {
+        let mut hidden = Hidden::default();
+        assert_eq!(hidden.mask("abc".to_owned()), "abc");
+        hidden.add("b");
+        hidden.add("abc");
+        assert_eq!(hidden.mask("xabcbx".to_owned()), "x******x");
+        assert_eq!(format!("{hidden:?}"), "***");
+    }
 
     #[test]
     fn headers_that_may_be_credentials_are_known() {

@@ -90,6 +90,7 @@ fn job(method: Method, url: &str) -> Job {
     };
     let origin = url.origin().ascii_serialization();
     let target = Target {
+        hidden: shaper::secret::Hidden::default(),
         written: url.as_str().into(),
         url,
     };

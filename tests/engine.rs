@@ -60,6 +60,7 @@ fn job(line: u64, units: Option<u64>, slots: u64) -> Job {
         line,
     };
     let target = Target {
+        hidden: shaper::secret::Hidden::default(),
         written: url.into(),
         url: url.parse().unwrap(),
     };

@@ -46,6 +46,7 @@ fn job(line: u64, units: u64) -> Job {
         line,
     };
     let target = Target {
+        hidden: shaper::secret::Hidden::default(),
         written: url.into(),
         url: url.parse().unwrap(),
     };

@@ -59,6 +59,7 @@ fn a_panic_shows_no_credential_whatever_it_shows() {
     let args = run(&folder);
     let asked = Asked {
         once: None,
+        run: 0,
         files: &args.jobs,
         input: &args.input,
         job: &args.http.job,

@@ -23,6 +23,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Problem> {
         input: &args.input,
         job: &args.job,
         once: None,
+        run: 0,
         units: UnitsRule::Learn(args.estimate),
         per: Vec::new(),
         times: Times::Ignored,

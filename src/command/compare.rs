@@ -172,6 +172,7 @@ fn work(
         job: &args.job,
         units,
         once: None,
+        run: 0,
         per: keys_of(&numbers.own),
         times: Times::Read,
         retry_unsafe: None,

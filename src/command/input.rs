@@ -26,6 +26,8 @@ pub(super) struct Asked<'a> {
     pub(super) job: &'a JobArgs,
     /// What the run is known by, where jobs are sent with keys of their own.
     pub(super) once: Option<u64>,
+    /// What the run is known by.
+    pub(super) run: u64,
     /// What jobs cost of limits on units.
     pub(super) units: UnitsRule,
     /// What limits are kept apart for.
@@ -57,7 +59,8 @@ impl Asked<'_> {
             repeat: self.repeat,
             per: self.per,
             request_url: self.input.request_url.clone(),
-            url_template: self.input.url_template.clone(),
+            url: self.input.url.clone(),
+            run: self.run,
             batches: match self.retry_unsafe {
                 Some(_) => Repeat::ByMethod,
                 None => Repeat::Always,

@@ -53,6 +53,7 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
             counted => counted,
         },
         once: None,
+        run: 0,
         per: args.rules.keys(&limits),
         retry_unsafe: args.rules.retry.retry_unsafe,
         times: args.rules.times(),

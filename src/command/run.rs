@@ -57,10 +57,10 @@ pub(super) fn run(
     kept::check(&sink)?;
     let setting = args.rules.setting(&limits, clock.epoch())?;
     let mut resumed = resume::open(args, &sink, &limits, &setting, &clock)?;
-    let begun = resumed.as_ref().and_then(Resumed::begun_us);
-    let begun = begun.unwrap_or(nanos(clock.epoch()) / 1_000);
+    let run = known_by(resumed.as_ref(), &clock);
     let asked = Asked {
-        once: args.http.idempotency_key.then_some(begun),
+        once: args.http.idempotency_key.then_some(run),
+        run,
         files: &args.jobs,
         input: &args.input,
         job: &args.http.job,
@@ -452,4 +452,10 @@ pub(super) fn exit_of(signal: Signal) -> Exit {
         Signal::Interrupt => Exit::Interrupted,
         Signal::Terminate => Exit::Terminated,
     }
+}
+
+/// What names of a run's jobs are made of: when it first began, in microseconds since the Unix epoch.
+fn known_by(resumed: Option<&Resumed>, clock: &Clock) -> u64 {
+    let begun = resumed.and_then(Resumed::begun_us);
+    begun.unwrap_or(nanos(clock.epoch()) / 1_000)
 }

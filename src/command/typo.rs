@@ -139,7 +139,7 @@ const SECRET_OPTIONS: [&str; 7] = [
     "--header",
     "--base-url",
     "--request-url",
-    "--url-template",
+    "--url",
     "--proxy",
     "--connect-to",
     "--rewrite",

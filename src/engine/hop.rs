@@ -15,7 +15,7 @@ use super::obstacle::{Elder, Obstacle, Stops, Until};
 use super::paid::Paid;
 use super::talk::Ticket;
 use super::{Action, Engine, Grant, HAS_WORK, IN_A_LANE};
-use crate::job::{Job, host_of, without_credentials};
+use crate::job::{Job, host_of};
 use crate::limit::{KeyBy, keys_of};
 use crate::outcome::{Failure, FailureKind, Head, Hop, Reached, Reply, Try};
 use crate::redirect::{Follow, Trail, is_redirect, tells_where_to_look};
@@ -82,7 +82,7 @@ impl Engine {
         current.status = None;
         current.retry_after = None;
         current.hops.push(Hop {
-            url: without_credentials(job.target.url.as_str()).into(),
+            url: job.target.shown_url().into(),
             status: head.status,
             credentials: step.credentials,
             keys: job.keys.clone(),

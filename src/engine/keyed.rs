@@ -241,6 +241,7 @@ pub(super) mod tests {
             line: nth,
         };
         let target = Target {
+            hidden: crate::secret::Hidden::default(),
             written: "http://h/".into(),
             url: "http://h/".parse().unwrap(),
         };

@@ -267,6 +267,7 @@ impl World {
         });
         let keys: Vec<Arc<str>> = keys.collect();
         let target = Target {
+            hidden: crate::secret::Hidden::default(),
             url: written.parse().unwrap(),
             written: written.as_str().into(),
         };

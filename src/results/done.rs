@@ -384,6 +384,7 @@ mod tests {
             line: 1,
         };
         let target = Target {
+            hidden: crate::secret::Hidden::default(),
             written: "http://h/".into(),
             url: "http://h/".parse().unwrap(),
         };

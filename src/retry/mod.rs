@@ -273,6 +273,7 @@ mod tests {
             line: 1,
         };
         let target = Target {
+            hidden: crate::secret::Hidden::default(),
             written: url.as_str().into(),
             url,
         };

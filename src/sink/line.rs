@@ -495,6 +495,7 @@ mod tests {
             id: Some("a1".into()),
             method: Method::POST,
             target: Arc::new(Target {
+                hidden: crate::secret::Hidden::default(),
                 written: "http://u:canary@h.test/v1?key=canary".into(),
                 url: Url::parse("http://u:canary@h.test/v1?key=canary").unwrap(),
             }),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::draft::{Draft, Fields};
+use super::filling::Own;
 use super::formats::{Asked, Needs};
 use super::framing::Framing;
 use super::keeper::Keeper;
@@ -112,6 +113,8 @@ impl Chosen {
             request_url: None,
             has_base: self.rules.has_base(),
             columns: None,
+            filling: None,
+            own: &Own::default(),
             unknown: &mut |_, _| {},
         };
         let (mut id, draft) = read(self.format, asked);

@@ -9,7 +9,7 @@ use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::formats::Needs;
 use super::opening::Opening;
-use super::{Format, Input, Spec};
+use super::{Input, Spec};
 
 /// Larger inputs are not read twice.
 const MOST: u64 = 1 << 30;
@@ -101,7 +101,7 @@ pub(super) fn count(spec: &Spec) -> Option<u64> {
     let most = spec.limit_jobs.unwrap_or(u64::MAX);
     let mut count = 0;
     for (path, input) in paths {
-        count += count_file(path, input, spec.format, most - count)?;
+        count += count_file(path, input, spec, most - count)?;
     }
     let all = spec.repeat.of(count).min(most);
     (all < u64::MAX).then_some(all)
@@ -118,12 +118,16 @@ impl Read for GivesWay {
     }
 }
 
-fn count_file(path: &Path, input: &Input, format: Option<Format>, most: u64) -> Option<u64> {
+fn count_file(path: &Path, input: &Input, spec: &Spec, most: u64) -> Option<u64> {
     let mut opening = Opening::of(Box::new(GivesWay(File::open(path).ok()?))).ok()?;
     if opening.is_packed {
         return None;
     }
-    let format = format.map_or_else(|| opening.format(input), Ok).ok()?;
+    let format = match (spec.format, &spec.url) {
+        (Some(format), _) => format,
+        (None, Some(_)) => opening.format_of_rows(input).ok()?,
+        (None, None) => opening.format(input).ok()?,
+    };
     let mut records = opening.framing(format).ok()?;
     let mut columns = u64::from(matches!(format.needs(), Needs::Columns(_)));
     let mut count = 0;

@@ -10,12 +10,12 @@ use memchr::memmem;
 use serde_json::value::RawValue;
 
 use super::at::At;
-use super::draft::{self, Draft, Fault, Fields, Spot};
+use super::draft::{self, Content, Draft, Fault, Fields, Spot};
+use super::filling::{Filled, Filling, Value};
 use super::formats::{Asked, Read, Shows};
 use super::jsonl;
 use super::opening::First;
 use super::record::Record;
-use super::template::UrlTemplate;
 use crate::kept::Body;
 
 /// The columns of a table that mean something; those of headers are `h:NAME`.
@@ -98,17 +98,13 @@ impl Column {
 
 /// The columns of a table, in their order.
 #[derive(Debug)]
-pub(super) struct Columns {
-    all: Vec<(Box<str>, Column)>,
-    /// What the URL is made of, and the columns that fill it.
-    template: Option<(UrlTemplate, Vec<usize>)>,
-}
+pub(super) struct Columns(Vec<(Box<str>, Column)>);
 
 impl Columns {
-    /// As the first row names them. `unknown` is told those that mean nothing.
+    /// As the first row names them, of which `filling` takes its own. `unknown` is told those that mean nothing.
     pub(super) fn of(
         record: &Record<'_>,
-        template: Option<&UrlTemplate>,
+        filling: Option<&mut Filling>,
         mut unknown: impl FnMut(&str, Spot),
     ) -> Result<Self, Fault> {
         record.text()?;
@@ -132,43 +128,31 @@ impl Columns {
                 let what = format!("column {name:?} is there twice");
                 return Err(Fault::new(Spot::Cell(nth), what, "keep one of them"));
             }
-            if column == Column::Other && name != "key" && template.is_none() {
+            if column == Column::Other && name != "key" && filling.is_none() {
                 unknown(name, Spot::Cell(nth));
             }
             all.push((name.into(), column));
         }
         let url = all.iter().position(|(_, column)| *column == Column::Url);
-        let template = match (template, url) {
-            (Some(template), None) => Some((template.clone(), fillers(template, &all)?)),
-            (Some(_), Some(nth)) => {
-                let what = "there is a column \"url\", and --url-template";
+        match (filling.as_ref().is_some_and(|it| it.has_url()), url) {
+            (true, None) | (false, Some(_)) => {}
+            (true, Some(nth)) => {
+                let what = "there is a column \"url\", and --url";
                 return Err(Fault::new(Spot::Cell(nth), what, "keep one of them"));
             }
-            (None, Some(_)) => None,
-            (None, None) => {
+            (false, None) => {
                 let mend = match &all[..] {
                     [(only, _)] if only.contains(';') => "separate columns with commas, not with ;",
-                    _ => {
-                        "name the columns in the first row, one of them \"url\", or give --url-template"
-                    }
+                    _ => "name the columns in the first row, one of them \"url\", or give --url",
                 };
                 return Err(Fault::new(1, "no column is \"url\"", mend));
             }
-        };
-        Ok(Self { all, template })
+        }
+        if let Some(filling) = filling {
+            filling.settle(all.iter().map(|(name, _)| &**name))?;
+        }
+        Ok(Self(all))
     }
-}
-
-/// The columns that fill a template, in its order.
-fn fillers(template: &UrlTemplate, all: &[(Box<str>, Column)]) -> Result<Vec<usize>, Fault> {
-    let filler = |name: &str| {
-        let nth = all.iter().position(|(own, _)| **own == *name);
-        nth.ok_or_else(|| {
-            let what = format!("--url-template names {name:?}, which is no column");
-            Fault::new(1, what, "name the columns in the first row")
-        })
-    };
-    template.names().map(filler).collect()
 }
 
 /// Reads a row. A cell that is empty is none.
@@ -179,7 +163,7 @@ pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
         Ok(text) => text,
         Err(fault) => return (None, Err(fault)),
     };
-    let (wanted, found) = (columns.all.len(), record.cells.ends.len());
+    let (wanted, found) = (columns.0.len(), record.cells.ends.len());
     if wanted != found {
         let what = format!("expected {wanted} fields, found {found}");
         let mend = "give each row the fields of the first one; quote what holds a delimiter";
@@ -190,7 +174,7 @@ pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
         cells: Vec::with_capacity(found),
     };
     let mut begin = 0;
-    for ((name, _), end) in columns.all.iter().zip(record.cells.ends) {
+    for ((name, _), end) in columns.0.iter().zip(record.cells.ends) {
         row.cells.push((name, &text[begin..*end]));
         begin = *end;
     }
@@ -217,22 +201,41 @@ struct Row<'a> {
 impl<'a> Row<'a> {
     /// What stands in the cell of this column, unless that is nothing, with its place in the row.
     fn cell(&self, wanted: &Column) -> Option<(usize, &'a str)> {
-        let mut columns = self.columns.all.iter();
+        let mut columns = self.columns.0.iter();
         let nth = columns.position(|(_, column)| column == wanted)?;
         let (_, text) = self.cells[nth];
         (!text.is_empty()).then_some((nth, text))
     }
 
     fn draft(&self, asked: &mut Asked<'_, 'a>) -> Result<Draft<'a>, Fault> {
-        let (url, nth) = self.url()?;
+        let filling = asked.filling;
+        let written = match filling {
+            Some(filling) if filling.has_url() => None,
+            Some(_) | None => Some(self.url()?),
+        };
         let method = self.cell(&Column::Method).map(|(nth, text)| {
             draft::method(text.trim()).ok_or_else(|| jsonl::no_method(Spot::Cell(nth)))
         });
         self.headers(asked)?;
-        let body = self.body(asked)?;
+        let filled = filling
+            .map(|filling| self.filled(asked, filling))
+            .transpose()?;
+        let Filled { url, body: given } = filled.unwrap_or_default();
+        let url = url.map(|(url, at)| (url.into(), at));
+        let (url, url_at) = written.or(url).expect("one of them is there");
+        let (body, content, known_by) = match (self.body(asked)?, given) {
+            (None, Some(given)) => {
+                let body = Body::Apart(given.text.into());
+                (Some(body), given.content, given.known_by)
+            }
+            (own, _) => (own, Content::Other, None),
+        };
         Ok(Draft {
             method: method.transpose()?,
             body,
+            content,
+            known_by,
+            filling,
             units: draft::SaidUnits {
                 whole: self.count(&Column::Tokens, "tokens")?,
                 input: self.count(&Column::InputTokens, "input_tokens")?,
@@ -241,57 +244,51 @@ impl<'a> Row<'a> {
             at: self
                 .cell(&Column::At)
                 .map(|(nth, text)| At::Text(text.trim(), Spot::Cell(nth))),
-            meta: self.meta(),
-            ..Draft::of_url(url, Spot::Cell(nth))
+            meta: self.meta(filling),
+            ..Draft::of_url(url, url_at)
         })
     }
 
-    fn url(&self) -> Result<(Cow<'a, str>, usize), Fault> {
-        let empty = |at: Spot, name: &str| {
-            Fault::new(
-                at,
-                format!("{name:?} is empty"),
-                format!("give every row a {name:?}"),
-            )
-        };
-        let Some((template, fillers)) = &self.columns.template else {
-            let url = self
-                .cell(&Column::Url)
-                .filter(|(_, url)| !url.trim().is_empty());
-            let url = url.map(|(nth, url)| (url.into(), nth));
-            return url.ok_or_else(|| empty(1.into(), "url"));
-        };
-        let values = fillers.iter().map(|nth| self.cells[*nth]);
-        if let Some((nth, (name, _))) = fillers
-            .iter()
-            .zip(values.clone())
-            .find(|(_, (_, it))| it.is_empty())
-        {
-            return Err(empty(Spot::Cell(*nth), name));
-        }
-        Ok((
-            template.filled(values.map(|(_, value)| value)).into(),
-            fillers[0],
-        ))
+    fn url(&self) -> Result<(Cow<'a, str>, Spot), Fault> {
+        let url = self
+            .cell(&Column::Url)
+            .filter(|(_, url)| !url.trim().is_empty());
+        let url = url.map(|(nth, url)| (url.into(), Spot::Cell(nth)));
+        url.ok_or_else(|| Fault::new(1, "\"url\" is empty", "give every row a \"url\""))
     }
 
-    /// With a template, all that is no field of a job, unless there is a column of that name.
-    fn meta(&self) -> Option<Cow<'a, str>> {
+    fn filled(&self, asked: &mut Asked<'_, 'a>, filling: &Filling) -> Result<Filled, Fault> {
+        filling.filled(asked.own, &mut asked.keeper.headers, |name| {
+            let nth = self.cells.iter().position(|(own, _)| *own == name);
+            let nth = nth.expect("the first row has it");
+            Ok((Value::Text(self.cells[nth].1.into()), Spot::Cell(nth)))
+        })
+    }
+
+    /// With templates, all that is no field of a job, unless there is a column of that name.
+    fn meta(&self, filling: Option<&Filling>) -> Option<Cow<'a, str>> {
         let own = self.cell(&Column::Meta).map(|(_, text)| json_of(text));
         own.or_else(|| {
-            self.columns.template.as_ref()?;
-            let columns = self.columns.all.iter().zip(&self.cells);
+            let filling = filling?;
+            let columns = self.columns.0.iter().zip(&self.cells);
             let others =
                 columns.filter(|((name, column), _)| *column == Column::Other && **name != *"key");
             let others: serde_json::Map<_, _> = others
-                .map(|(_, (name, value))| ((*name).to_owned(), (*value).into()))
+                .map(|(_, (name, value))| {
+                    let shown = if filling.is_secret(name) {
+                        "***"
+                    } else {
+                        value
+                    };
+                    ((*name).to_owned(), shown.into())
+                })
                 .collect();
             (!others.is_empty()).then(|| serde_json::Value::from(others).to_string().into())
         })
     }
 
     fn headers(&self, asked: &mut Asked<'_, 'a>) -> Result<(), Fault> {
-        for (nth, (name, column)) in self.columns.all.iter().enumerate() {
+        for (nth, (name, column)) in self.columns.0.iter().enumerate() {
             let (Column::Header(header), (_, value)) = (column, self.cells[nth]) else {
                 continue;
             };

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use http::Method;
 
 use super::at::At;
+use super::filling::Filling;
 use super::record::Record;
 use crate::job::{BadLine, NoJob, Place, Repeat};
 use crate::json::Member;
@@ -126,6 +127,10 @@ pub(super) struct Draft<'a> {
     /// Why it is not sent, if no body is given to it.
     pub(super) lacks_body: Option<&'static str>,
     pub(super) content: Content,
+    /// What it is known by in place of the body.
+    pub(super) known_by: Option<String>,
+    /// What fills the options of the command line, if these have templates.
+    pub(super) filling: Option<&'a Filling>,
     /// A header that the job has if neither it nor the command line says another.
     pub(super) also: Option<(&'static str, &'static str)>,
     pub(super) units: SaidUnits,
@@ -149,6 +154,8 @@ impl<'a> Draft<'a> {
             body: None,
             lacks_body: None,
             content: Content::Other,
+            known_by: None,
+            filling: None,
             also: None,
             units: SaidUnits::default(),
             at: None,

@@ -6,13 +6,15 @@ use std::str::FromStr;
 
 use super::csv::Columns;
 use super::draft::{Draft, Fault};
+use super::filling::{Filling, Own};
 use super::framing::Frame;
 use super::keeper::Keeper;
 use super::opening::First;
 use super::record::{Extent, Record};
 use super::target::HttpUrl;
 use super::{
-    Input, access_log, anthropic, cookbook, csv, gor, har, json, jsonl, openai, urls, vegeta,
+    Input, access_log, anthropic, cookbook, csv, gor, har, json, jsonl, objects, openai, urls,
+    vegeta,
 };
 
 /// How the records of an input are written.
@@ -238,6 +240,10 @@ pub(super) struct Asked<'r, 'a> {
     pub(super) has_base: bool,
     /// Of a table.
     pub(super) columns: Option<&'a Columns>,
+    /// What fills the options of the command line, if these have templates.
+    pub(super) filling: Option<&'a Filling>,
+    /// What fills them that no row says.
+    pub(super) own: &'r Own,
     /// Told every field that no job has, and its column.
     pub(super) unknown: &'r mut dyn FnMut(&str, u64),
 }
@@ -286,6 +292,29 @@ impl Format {
         Some(called.or_else(likely).unwrap_or(last).format)
     }
 
+    /// The same of an input whose records are rows: objects are no jobs, and a table need not name a `url`.
+    pub(super) fn of_rows(first: &First<'_>, input: &Input) -> Option<Self> {
+        match first.byte() {
+            Some(b'[') => Some(Self::Json),
+            Some(b'{') if first.line()? == b"{" => Some(Self::Json),
+            Some(b'{') => Some(Self::Jsonl),
+            Some(_) | None => {
+                let told = Self::of(first, input)?;
+                let is_table = told == Self::Urls && csv::shows(first, b',') == Shows::ByName;
+                Some(match first.line() {
+                    Some(line) if is_table && line.contains(&b'\t') => Self::Tsv,
+                    Some(_) if is_table => Self::Csv,
+                    Some(_) | None => told,
+                })
+            }
+        }
+    }
+
+    /// Whether its records can be rows that fill templates.
+    pub(super) fn has_rows(self) -> bool {
+        matches!(self, Self::Json | Self::Jsonl | Self::Csv | Self::Tsv)
+    }
+
     /// How the records of an input that begins so are told apart; `None` if more of it has to tell that.
     pub(super) fn frame(self, first: &First<'_>) -> Option<Frame> {
         (self.row().frame)(first)
@@ -312,7 +341,10 @@ impl Format {
     }
 
     pub(super) fn read<'a>(self, asked: &mut Asked<'_, 'a>) -> Read<'a> {
-        (self.row().read)(asked)
+        match (asked.filling, self) {
+            (Some(filling), Self::Json | Self::Jsonl) => objects::read(asked, filling),
+            _ => (self.row().read)(asked),
+        }
     }
 }
 

@@ -689,7 +689,7 @@ fn a_recorded_request_that_is_cut_off_is_told() {
 #[test]
 fn a_url_is_made_of_the_cells_of_its_row() {
     let mut spec = as_format(Format::Csv, "id,name,method\n1,a/b,PUT\n2,,\n,c,\n4,x y,\n");
-    spec.url_template = Some("http://h/{{id}}?n={{name}}".parse().unwrap());
+    spec.url = Some("http://h/{{id}}?n={{name}}".parse().unwrap());
     assert_eq!(
         seen(&spec),
         want([
@@ -709,14 +709,12 @@ fn a_url_is_made_of_the_cells_of_its_row() {
     let mut source = open(&spec).unwrap();
     source.by_ref().for_each(drop);
     assert!(source.notices().is_empty());
-    spec.url_template = Some("http://h/{{nope}}".parse().unwrap());
-    assert!(
-        refused(&spec)
-            .what
-            .contains("names \"nope\", which is no column")
-    );
+    spec.url = Some("http://h/{{nope}}".parse().unwrap());
+    assert!(refused(&spec).what.contains(
+        "--url names \"nope\", which is no column; there are \"id\", \"name\", \"method\""
+    ));
     let mut both = as_format(Format::Csv, "url,id\n");
-    both.url_template = Some("http://h/{{id}}".parse().unwrap());
+    both.url = Some("http://h/{{id}}".parse().unwrap());
     assert!(
         refused(&both)
             .to_string()
@@ -727,11 +725,11 @@ fn a_url_is_made_of_the_cells_of_its_row() {
 #[test]
 fn an_option_for_another_format_is_refused() {
     let mut spec = text("http://h/a\n");
-    spec.url_template = Some("http://h/{{id}}".parse().unwrap());
+    spec.url = Some("http://h/{{id}}".parse().unwrap());
     let told = refused(&spec);
     assert!(
         told.what
-            .contains("read as urls, which has nothing for --url-template"),
+            .contains("read as urls, which has nothing for --url"),
         "{told}"
     );
     let mut spec = text("{\"url\":\"http://h/a\"}\n");

@@ -258,7 +258,7 @@ impl<'a> Context<'a> {
         field.map_or(1, |value| self.column(value))
     }
 
-    fn twice(&self, name: &str, value: &str) -> Fault {
+    pub(super) fn twice(&self, name: &str, value: &str) -> Fault {
         let what = format!("{name:?} is given twice");
         self.fault(value, what, "keep one of them")
     }

@@ -13,6 +13,7 @@ mod csv;
 mod cuts;
 mod draft;
 mod elements;
+mod filling;
 mod formats;
 #[cfg(test)]
 mod formats_cases;
@@ -26,6 +27,7 @@ mod jsonl;
 mod keeper;
 mod keys;
 mod lines;
+mod objects;
 mod once;
 mod openai;
 mod opening;
@@ -62,12 +64,14 @@ pub use chosen::{Chosen, Found, Written};
 pub use count::Total;
 use csv::Columns;
 use draft::{Fault, Spot};
+use filling::{Filling, Own};
 pub use formats::Format;
 use formats::{Asked, Needs, Read};
 use framing::Framing;
 use ids::Ids;
 use keeper::Keeper;
 use lines::LONGEST;
+use once::OnceKeys;
 use opening::Opening;
 use packed::Spoilt;
 use pick::Picker;
@@ -83,7 +87,7 @@ pub use rounds::Rounds;
 pub use spec::{Input, Spec, Times, UnitsRule, empty, inputs};
 pub use strict::check_strict;
 pub use target::HttpUrl;
-pub use template::UrlTemplate;
+pub use template::Template;
 
 /// Opens the input. Nothing of it is read yet.
 ///
@@ -91,6 +95,9 @@ pub use template::UrlTemplate;
 /// A usage problem if any file is missing, a directory or unreadable.
 pub fn open(spec: &Spec) -> Result<Source, Problem> {
     let rules = Rules::new(spec)?;
+    if spec.url.is_some() {
+        Filling::of(spec)?;
+    }
     let mut waiting = Vec::with_capacity(spec.inputs.len());
     for input in &spec.inputs {
         spec.repeat.fits(input)?;
@@ -111,7 +118,9 @@ pub fn open(spec: &Spec) -> Result<Source, Problem> {
         repeat: spec.repeat,
         found_before: 0,
         current: None,
-        format: spec.format,
+        spec: spec.clone(),
+        rows: 0,
+        uuids: OnceKeys::new(spec.run),
         keeper: Keeper::default(),
         rules,
         ids: Ids::new(),
@@ -174,7 +183,10 @@ pub struct Source {
     /// Items of the rounds before this one.
     found_before: u64,
     current: Option<Current>,
-    format: Option<Format>,
+    spec: Spec,
+    /// Records so far, whatever became of them.
+    rows: u64,
+    uuids: OnceKeys,
     keeper: Keeper,
     rules: Rules,
     ids: Ids,
@@ -198,6 +210,8 @@ struct Current {
     format: Format,
     /// Of a table, when its first row is read.
     columns: Option<Columns>,
+    /// What it fills of the command line.
+    filling: Option<Filling>,
 }
 
 impl Iterator for Source {
@@ -213,7 +227,7 @@ impl Iterator for Source {
         let item = loop {
             if self.current.is_none() {
                 let (input, file) = self.next_input()?;
-                match Current::open(input, file, self.format, &self.rules) {
+                match Current::open(input, file, &self.spec, &self.rules) {
                     Ok(current) => self.current = Some(current),
                     Err(problem) => break Err(problem),
                 }
@@ -315,7 +329,8 @@ impl Source {
         }
         if matches!(format.needs(), Needs::Columns(_)) && current.columns.is_none() {
             let name = calm(&self.names[self.opened - 1]);
-            let columns = columns(&raw, &name, &self.rules, &mut self.unknown);
+            let filling = current.filling.as_mut();
+            let columns = columns(&raw, &name, &self.rules, filling, &mut self.unknown);
             return match columns {
                 Ok(columns) => {
                     current.columns = Some(columns);
@@ -324,6 +339,23 @@ impl Source {
                 Err(problem) => Some(Err(problem)),
             };
         }
+        if let Some(filling) = &mut current.filling
+            && !filling.is_settled()
+            && let Ok(members) = raw.text().and_then(|text| jsonl::members(text, raw.end))
+        {
+            let names = members.iter().map(|(name, _)| &**name);
+            if let Err(fault) = filling.settle(names) {
+                let place = shown_place(&calm(&self.names[self.opened - 1]), &raw, fault.at);
+                return Some(Err(Problem::usage(fault.what, fault.mend).at(place)));
+            }
+        }
+        let wants_uuid = current.filling.as_ref().is_some_and(Filling::wants_uuid);
+        let uuid = wants_uuid.then(|| self.uuids.next(None, raw.hash(), 0));
+        let own = Own {
+            seq: self.rows,
+            uuid,
+        };
+        self.rows += 1;
         let input = self.opened - 1;
         let line = raw.line;
         let place = || Place {
@@ -346,6 +378,8 @@ impl Source {
             request_url: self.rules.request_url.as_ref(),
             has_base: self.rules.has_base(),
             columns: current.columns.as_ref(),
+            filling: current.filling.as_ref(),
+            own: &own,
             unknown: &mut unknown,
         };
         let (mut id, draft) = read(format, asked);
@@ -408,12 +442,7 @@ impl Source {
 }
 
 impl Current {
-    fn open(
-        input: Input,
-        file: Option<File>,
-        format: Option<Format>,
-        rules: &Rules,
-    ) -> Result<Self, Problem> {
+    fn open(input: Input, file: Option<File>, spec: &Spec, rules: &Rules) -> Result<Self, Problem> {
         let bytes: io::Result<Box<dyn io::Read + Send>> = match (&input, file) {
             (Input::Stdin, _) => Ok(Box::new(io::stdin())),
             (Input::Spooled(file), _) => {
@@ -425,12 +454,22 @@ impl Current {
         };
         let opened = bytes.and_then(|bytes| {
             let mut opening = Opening::of(bytes)?;
-            let format = format.map_or_else(|| opening.format(&input), Ok)?;
+            let format = match (spec.format, &spec.url) {
+                (Some(format), _) => format,
+                (None, Some(_)) => opening.format_of_rows(&input)?,
+                (None, None) => opening.format(&input)?,
+            };
             Ok((format, opening.framing(format)?))
         });
         let (format, records) = opened.map_err(|why| unreadable(&input, &why))?;
+        let is_table = matches!(format.needs(), Needs::Columns(_));
+        let filling = if is_table || spec.url.is_some() {
+            Filling::of(spec)?
+        } else {
+            None
+        };
         rules
-            .suit(format)
+            .suit(format, filling.as_ref())
             .map_err(|problem| problem.at(input.name()))?;
         Ok(Self {
             records,
@@ -438,6 +477,7 @@ impl Current {
             input,
             format,
             columns: None,
+            filling,
         })
     }
 }
@@ -447,6 +487,7 @@ fn columns(
     row: &Record<'_>,
     name: &str,
     rules: &Rules,
+    filling: Option<&mut Filling>,
     unknown: &mut Unknown,
 ) -> Result<Columns, Problem> {
     let told = |field: &str, at: Spot| {
@@ -455,7 +496,7 @@ fn columns(
         }
     };
     let columns = match row.extent {
-        Extent::Whole => Columns::of(row, rules.url_template.as_ref(), told),
+        Extent::Whole => Columns::of(row, filling, told),
         Extent::Longer { length, .. } => Err(too_long(length)),
         Extent::Broken(why) => Err(broken(why, row.bytes)),
     };

@@ -76,6 +76,11 @@ impl Opening {
         }
     }
 
+    /// The format of rows; see [`Format::of_rows`].
+    pub(super) fn format_of_rows(&mut self, input: &Input) -> io::Result<Format> {
+        self.told(|first| Format::of_rows(first, input))
+    }
+
     /// The format. Waits for as much of the input as tells it, and no more: mostly its first line that is not blank.
     pub(super) fn format(&mut self, input: &Input) -> io::Result<Format> {
         self.told(|first| Format::of(first, input))

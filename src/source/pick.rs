@@ -239,6 +239,7 @@ mod tests {
             line,
         };
         let target = Target {
+            hidden: crate::secret::Hidden::default(),
             written: url.into(),
             url: url.parse().unwrap(),
         };

@@ -7,13 +7,14 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Method};
 
 use super::draft::{Content, Draft, Fault, Reach, SaidUnits};
+use super::filling::Filling;
 use super::formats::{Format, Needs};
 use super::keys::KeyTable;
 use super::once::OnceKeys;
 use super::rewrite::Rewrite;
 use super::spec::{Spec, Times, UnitsRule};
 use super::target::{self, Base, HttpUrl, NoTarget};
-use super::{UrlTemplate, at, hash};
+use super::{at, hash};
 use crate::error::Problem;
 use crate::estimate::Estimate;
 use crate::headers::Headers;
@@ -36,7 +37,6 @@ pub(super) struct Rules {
     pub(super) request_url: Option<HttpUrl>,
     /// The round of the input that is read, from 0.
     pub(super) round: u32,
-    pub(super) url_template: Option<UrlTemplate>,
     pub(super) keys: KeyTable,
     /// What the job before made of its URL: many inputs have one URL for all, and nearly all have few
     /// origins. Reading a URL takes longer than reading the rest of a small job.
@@ -58,7 +58,6 @@ impl Rules {
             batches: spec.batches,
             request_url: spec.request_url.clone(),
             round: 0,
-            url_template: spec.url_template.clone(),
             keys: KeyTable::new(&spec.per)?,
             last: None,
         })
@@ -70,12 +69,11 @@ impl Rules {
     }
 
     /// A usage problem if the command line lacks what records of this format need.
-    pub(super) fn suit(&self, format: Format) -> Result<(), Problem> {
-        let is_table = matches!(format.needs(), Needs::Columns(_));
+    pub(super) fn suit(&self, format: Format, filling: Option<&Filling>) -> Result<(), Problem> {
         let beside = match format.needs() {
-            _ if self.url_template.is_some() && !is_table => Some((
-                "--url-template",
-                "it is filled from rows: say --format csv or tsv if this is a table",
+            _ if filling.is_some_and(Filling::has_url) && !format.has_rows() => Some((
+                "--url",
+                "it is filled from rows: say --format csv, tsv, jsonl or json if these are some",
             )),
             Needs::RequestUrl => None,
             _ => self.request_url.as_ref().map(|_| {
@@ -116,7 +114,7 @@ impl Rules {
         headers: &mut Headers,
     ) -> Result<Job, Fault> {
         let (target, origin) = self
-            .target(&draft.url)
+            .target(&draft.url, draft.filling)
             .map_err(|(what, mend)| Fault::new(draft.url_at, what, mend))?;
         self.within(&origin, &draft)?;
         let body = draft.body.or_else(|| self.body.clone().map(Body::from));
@@ -136,15 +134,17 @@ impl Rules {
             Times::Needed => Some(at::read(draft.at.ok_or_else(at::missing)?)?),
         };
         let bytes = body.as_deref();
-        let hash = hash::of_job(&method, &target.written, bytes, headers.lines());
-        self.add_to(headers, draft.content, draft.also);
+        let known_by = draft.known_by.as_deref().map(str::as_bytes).or(bytes);
+        let hash = hash::of_job(&method, &target.written, known_by, headers.lines());
+        let common = draft
+            .filling
+            .map_or(&self.headers, |filling| &filling.common);
+        add_to(headers, common, draft.content, draft.also);
         if let Some(keys) = &mut self.once
             && !headers.lines().has(&IDEMPOTENCY_KEY)
         {
-            headers.add(
-                &IDEMPOTENCY_KEY,
-                &keys.next(id.as_deref(), hash, self.round),
-            );
+            let key = HeaderValue::from_str(&keys.next(id.as_deref(), hash, self.round));
+            headers.add(&IDEMPOTENCY_KEY, &key.expect("digits can be sent"));
         }
         Ok(Job {
             origin,
@@ -179,25 +179,11 @@ impl Rules {
         }
     }
 
-    fn add_to(
-        &self,
-        headers: &mut Headers,
-        content: Content,
-        also: Option<(&'static str, &'static str)>,
-    ) {
-        headers.add_missing(self.headers.lines());
-        if let Some((name, value)) = also {
-            let name = HeaderName::from_static(name);
-            if !headers.lines().has(&name) {
-                headers.add(&name, &HeaderValue::from_static(value));
-            }
-        }
-        if content == Content::Json && !headers.lines().has(&CONTENT_TYPE) {
-            headers.add(&CONTENT_TYPE, &HeaderValue::from_static("application/json"));
-        }
-    }
-
-    fn target(&mut self, text: &str) -> Result<(Arc<Target>, Origin), NoTarget> {
+    fn target(
+        &mut self,
+        text: &str,
+        filling: Option<&Filling>,
+    ) -> Result<(Arc<Target>, Origin), NoTarget> {
         if let Some((last, target, origin)) = &self.last
             && **last == *text
         {
@@ -208,6 +194,9 @@ impl Rules {
             if let Some(text) = rewrite.of(&target.written) {
                 target = target::resolve(&text, None)?;
             }
+        }
+        if let Some(filling) = filling {
+            target = target.hiding(&filling.hidden);
         }
         let target = Arc::new(target);
         let name = origin_of(&target.url);
@@ -258,6 +247,24 @@ impl Rules {
             output,
             source,
         })
+    }
+}
+
+fn add_to(
+    headers: &mut Headers,
+    common: &Headers,
+    content: Content,
+    also: Option<(&'static str, &'static str)>,
+) {
+    headers.add_missing(common.lines());
+    if let Some((name, value)) = also {
+        let name = HeaderName::from_static(name);
+        if !headers.lines().has(&name) {
+            headers.add(&name, &HeaderValue::from_static(value));
+        }
+    }
+    if content == Content::Json && !headers.lines().has(&CONTENT_TYPE) {
+        headers.add(&CONTENT_TYPE, &HeaderValue::from_static("application/json"));
     }
 }
 
@@ -338,7 +345,7 @@ mod tests {
     #[test]
     fn jobs_of_one_origin_share_its_name() {
         let mut rules = Rules::new(&Spec::default()).unwrap();
-        let mut target = |url| rules.target(url).unwrap();
+        let mut target = |url| rules.target(url, None).unwrap();
         let (first, origin) = target("http://h/a");
         assert_eq!(target("http://h/a"), (first, origin.clone()));
         let (other, same) = target("http://h/b");

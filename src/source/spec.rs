@@ -11,7 +11,7 @@ use http::Method;
 use super::pick::Pick;
 use super::rewrite::Rewrite;
 use super::target::HttpUrl;
-use super::{Format, Rounds, UrlTemplate};
+use super::{Format, Rounds, Template};
 use crate::error::Problem;
 use crate::estimate::Estimator;
 use crate::headers::Headers;
@@ -109,8 +109,10 @@ pub struct Spec {
     pub base_url: Option<HttpUrl>,
     /// Where lines that are bodies and nothing else are sent.
     pub request_url: Option<HttpUrl>,
-    /// The URL of each row of a table, in place of a column of it.
-    pub url_template: Option<UrlTemplate>,
+    /// The URL of each row: of a table, or of objects that are then no jobs.
+    pub url: Option<Template>,
+    /// What the run is known by: of it each row has its own `{{uuid}}`.
+    pub run: u64,
     /// Added to each job, but for names that it sets itself.
     pub headers: Headers,
     /// Each job is sent with an `idempotency-key`, unless it has one, that is its own in the run that is known by this.

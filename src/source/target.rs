@@ -7,6 +7,7 @@ use std::str::FromStr;
 use url::{ParseError, Url};
 
 use crate::job::{Target, origin_of, without_credentials};
+use crate::secret::Hidden;
 
 /// A URL of the command line, `http` or `https`. It is shown without its credentials.
 #[derive(Clone, PartialEq, Eq)]
@@ -104,6 +105,7 @@ pub(super) fn resolve(text: &str, base: Option<&Base>) -> Result<Target, NoTarge
     Ok(Target {
         written: written.into(),
         url,
+        hidden: Hidden::default(),
     })
 }
 

@@ -32,15 +32,9 @@ impl Unknown {
         let notice = if self.seen.len() == TOLD {
             format!("more than {TOLD} unknown fields; further ones are not told")
         } else {
-            let lower = shown.to_lowercase();
-            let meant = known
-                .iter()
-                .map(|name| (strsim::jaro_winkler(&lower, name), name))
-                .filter(|(likeness, _)| *likeness >= SIMILAR)
-                .max_by(|(a, _), (b, _)| a.total_cmp(b));
-            let mend = meant.map_or_else(
+            let mend = meant(&shown, known).map_or_else(
                 || "leave it out, or put what is your own into \"meta\"".to_owned(),
-                |(_, name)| format!("did you mean {name:?}?"),
+                |name| format!("did you mean {name:?}?"),
             );
             format!("{}: unknown field {shown:?}\n  mend: {mend}", place())
         };
@@ -52,6 +46,17 @@ impl Unknown {
     pub(super) fn take(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notices)
     }
+}
+
+/// The known name that is probably meant.
+pub(super) fn meant<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let lower = name.to_lowercase();
+    let alike = known
+        .iter()
+        .map(|name| (strsim::jaro_winkler(&lower, name), name))
+        .filter(|(likeness, _)| *likeness >= SIMILAR);
+    let most = alike.max_by(|(a, _), (b, _)| a.total_cmp(b));
+    most.map(|(_, name)| *name)
 }
 
 #[cfg(test)]

@@ -98,3 +98,23 @@ fn an_input_that_is_empty_or_not_there_is_a_problem() {
     let done = Shaper::plain().args(["check", "none.jsonl"]).output();
     done.exits(2).says("none.jsonl: cannot be read");
 }
+
+#[test]
+fn rows_are_checked_as_the_command_line_fills_them() {
+    let run = |url: &str| {
+        let check = Shaper::plain().args(["check", "--url", url, "--data", "{{city}}"]);
+        check
+            .jobs("rows.jsonl", "{\"city\":\"x\"}\n{\"town\":\"y\"}\n")
+            .output()
+    };
+    let done = run("http://h/{{seq}}");
+    done.exits(2);
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(
+        said.contains("rows.jsonl:2:1: \"city\" is missing"),
+        "{said}"
+    );
+    run("http://h/{{town}}")
+        .exits(2)
+        .says("--url names \"town\", which is no column");
+}

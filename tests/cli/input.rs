@@ -5,8 +5,8 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::support::program::{OUT, Shaper};
-use crate::support::server::{Server, Step};
+use crate::support::program::{OUT, Output, Shaper};
+use crate::support::server::{Seen, Server, Step};
 use crate::support::{case, message, statuses};
 
 #[test]
@@ -790,26 +790,278 @@ fn the_fixtures_of_each_format_run() {
     }
 }
 
+/// The first lines of what is told of invalid rows.
+fn faults(done: &Output) -> Vec<String> {
+    let all = done.results().into_iter();
+    let told = all.filter_map(|result| Some(result["error"]["message"].as_str()?.to_owned()));
+    told.map(|message| message.lines().next().unwrap().to_owned())
+        .collect()
+}
+
+/// A body that arrived.
+fn body(seen: &Seen) -> &str {
+    std::str::from_utf8(&seen.body).unwrap()
+}
+
 #[test]
-fn a_url_template_is_filled_from_each_row() {
+fn a_url_is_filled_from_each_row() {
     let server = Server::start([Step::ok()]);
     let template = server.url("/items/{{id}}?q={{name}}");
-    let run = || {
+    let run = |option: &str| {
         Shaper::run()
-            .args(["--url-template", &template])
+            .args([option, template.as_str()])
             .with_results()
     };
-    let done = run().jobs("rows.csv", "id,name\n1,a/b\n2,x y\n").output();
-    done.exits(0).never_says("unknown field");
-    assert_eq!(server.targets(), ["/items/1?q=a%2Fb", "/items/2?q=x%20y"]);
-    assert_eq!(done.results()[0]["meta"], json!({"name": "a/b"}));
-    let piped = run().args(["-"]).stdin("id,name\n1,x\n").output();
-    piped
-        .exits(2)
-        .says("nothing for --url-template")
-        .says("--format csv");
-    let wrong = Shaper::run()
-        .args(["--url-template", "http://h/", "-"])
-        .output();
+    for option in ["--url", "--url-template"] {
+        let done = run(option)
+            .jobs("rows.csv", "id,name\n1,a/b\n2,x y\n")
+            .output();
+        done.exits(0).never_says("unknown field");
+        assert_eq!(done.results()[0]["meta"], json!({"name": "a/b"}));
+    }
+    let piped = run("--url").args(["-"]).stdin("id,name\n1,x\n").output();
+    piped.exits(0);
+    let each = ["/items/1?q=a%2Fb", "/items/2?q=x%20y"];
+    assert_eq!(
+        server.targets(),
+        [each[0], each[0], "/items/1?q=x", each[1], each[1]]
+    );
+    let urls = run("--url").args(["-"]).stdin("http://h/a\n").output();
+    urls.exits(2).says("nothing for --url").says("--format csv");
+    let wrong = Shaper::run().args(["--url", "http://h/{{", "-"]).output();
     wrong.exits(2).says("{{id}}");
+}
+
+#[test]
+fn a_request_of_the_command_line_is_filled_from_hostile_cells() {
+    let server = Server::start([Step::ok()]);
+    let rows = "id,name,n\n1,\"a \"\"q\"\" \\ {{id}}\nb\",7\n2,}},x\n3,,true\n";
+    let done = Shaper::run()
+        .args(["-X", "PUT", "--url", &server.url("/items")])
+        .args([
+            "--data",
+            r#"{"text":"<{{name}}>","n":{{n}},"row":{{seq}},"also":"{{n}}"}"#,
+        ])
+        .args([
+            "-H",
+            "x-row: {{ id }}/{{n}} {{ \"{{\" }}",
+            "-H",
+            "x-all: yes",
+        ])
+        .jobs("rows.csv", rows)
+        .args(["-c", "1"])
+        .with_results()
+        .output();
+    done.exits(0);
+    let seen = server.requests();
+    let bodies: Vec<_> = seen.iter().map(body).collect();
+    assert_eq!(
+        bodies,
+        [
+            r#"{"text":"<a \"q\" \\ {{id}}\nb>","n":7,"row":0,"also":"7"}"#,
+            r#"{"text":"<}}>","n":"x","row":1,"also":"x"}"#,
+            r#"{"text":"<>","n":true,"row":2,"also":"true"}"#,
+        ]
+    );
+    for (seen, row) in seen.iter().zip(["1/7 {{", "2/x {{", "3/true {{"]) {
+        assert_eq!(seen.method, "PUT");
+        assert_eq!(seen.header("x-row"), Some(row.as_bytes()));
+        assert_eq!(seen.header("x-all"), Some(&b"yes"[..]));
+        assert_eq!(seen.header("content-type"), Some(&b"application/json"[..]));
+    }
+    assert_eq!(done.results()[1]["meta"], json!({"name": "}}", "n": "x"}));
+}
+
+#[test]
+fn objects_are_rows_where_the_url_is_of_the_command_line() {
+    let server = Server::start([Step::ok()]);
+    let rows = [
+        r#"{"id":7,"city":"Z\u00fcrich \"A\"","tags":["a", 1],"url":"no","model":"m","input":1}"#,
+        r#"{"id":8,"city":"x","tags":null}"#,
+        r#"{"id":9,"tags":1}"#,
+        r#"{"id":10,"city":null,"tags":1}"#,
+    ];
+    let run = |file: &str, text: &str| {
+        let run = Shaper::run()
+            .args(["--url", &server.url("/geo/{{id}}?q={{city}}"), "-c", "1"])
+            .args(["--data", r#"{"tags":{{tags}},"say":"{{city}} {{tags}}"}"#]);
+        run.jobs(file, text).with_results().output()
+    };
+    let done = run("rows.jsonl", &(rows.join("\n") + "\n"));
+    done.exits(1);
+    assert_eq!(
+        faults(&done),
+        [
+            "rows.jsonl:3:1: \"city\" is missing",
+            "rows.jsonl:4:17: \"city\" is null",
+        ]
+    );
+    let targets = ["/geo/7?q=Z%C3%BCrich%20%22A%22", "/geo/8?q=x"];
+    let bodies = [
+        r#"{"tags":["a", 1],"say":"Z\u00fcrich \"A\" [\"a\", 1]"}"#,
+        r#"{"tags":null,"say":"x null"}"#,
+    ];
+    let seen = server.requests();
+    assert_eq!(seen.iter().map(body).collect::<Vec<_>>(), bodies);
+    assert_eq!(server.targets(), targets);
+    let results = done.results();
+    assert_eq!(results[0]["id"], "7");
+    assert_eq!(results[0]["meta"]["tags"], json!(["a", 1]));
+    assert_eq!(results[0]["meta"]["url"], "no");
+    run("rows.json", &format!("[{}]", rows[..2].join(",\n"))).exits(0);
+    assert_eq!(server.targets(), [targets, targets].concat());
+}
+
+#[test]
+fn a_name_that_no_row_has_is_told_before_anything_is_sent() {
+    let server = Server::start([Step::ok()]);
+    for (file, rows) in [
+        ("rows.csv", "id,city name\n1,x\n"),
+        ("rows.jsonl", "{\"id\":1,\"city name\":\"x\"}\n"),
+    ] {
+        for (option, text) in [
+            ("--url", "/{{city_name}}"),
+            ("--data", "{{city_name}}"),
+            ("-H", "x-a: {{city_name}}"),
+        ] {
+            let url = if option == "--url" { text } else { "/" };
+            let run = Shaper::run().args(["--url", &server.url(url)]);
+            let run = match option {
+                "--url" => run,
+                option => run.args([option, text]),
+            };
+            let done = run.jobs(file, rows).output();
+            done.exits(2)
+                .says(option)
+                .says("names \"city_name\", which is no column; there are \"id\", \"city name\"")
+                .says("did you mean {{city name}}?");
+        }
+    }
+    assert_eq!(server.targets(), [""; 0]);
+}
+
+#[test]
+fn each_job_has_a_uuid_of_its_own_that_stays_over_its_tries_and_the_runs_of_its_results() {
+    let server = Server::answering(|ask| match ask.target {
+        "/b" => Step::status(503),
+        _ => Step::ok(),
+    });
+    let run = |shaper: Shaper| {
+        let shaper = shaper.args(["--url", &server.url("/{{name}}"), "--data", "{{uuid}}"]);
+        shaper.args(["-c", "1", "--backoff", "1ms..1ms", "--max-attempts", "2"])
+    };
+    let done = run(Shaper::run())
+        .jobs("rows.csv", "name\na\nb\na\n")
+        .with_results()
+        .output();
+    done.exits(1);
+    let seen = server.requests();
+    let of = |target: &str| {
+        let own = seen.iter().filter(|seen| seen.target == target);
+        own.map(|seen| body(seen).to_owned()).collect::<Vec<_>>()
+    };
+    let (a, b) = (of("/a"), of("/b"));
+    assert_eq!((a.len(), b.len()), (2, 2));
+    assert!(a[0] != a[1] && a[0] != b[0] && b[0] == b[1], "{a:?} {b:?}");
+    assert_eq!(a[0].len(), 36);
+    let again = run(done.again().args(["run"]))
+        .args(["rows.csv", "-o", OUT, "--resume", "--retry-failed"])
+        .output();
+    again.exits(1);
+    let last: Vec<_> = server.requests()[seen.len()..]
+        .iter()
+        .map(|seen| body(seen).to_owned())
+        .collect();
+    assert_eq!(last, b);
+}
+
+#[test]
+fn a_variable_of_the_environment_is_sent_and_written_nowhere() {
+    let server = Server::answering(|ask| match ask.target {
+        "/canary%2F1/a" => Step::status(302).header("location", "b"),
+        _ => Step::ok(),
+    });
+    let run = || {
+        Shaper::run()
+            .args(["--url", &server.url("/{{env:TOKEN}}/{{name}}"), "-L", "-vv"])
+            .args([
+                "--data",
+                r#"{"k":"{{env:TOKEN}}"}"#,
+                "-H",
+                "x-k: {{env:TOKEN}}",
+            ])
+            .args(["-H", "authorization: Bearer {{pw}}", "-X", "GET"])
+            .jobs("rows.csv", "name,pw\na,secret-canary\n")
+    };
+    let done = run().env("TOKEN", "canary/1").with_results().output();
+    done.exits(0).never_says("canary");
+    let seen = server.requests();
+    assert_eq!(seen[0].target, "/canary%2F1/a");
+    assert_eq!(seen[1].target, "/canary%2F1/b");
+    assert_eq!(body(&seen[0]), r#"{"k":"canary/1"}"#);
+    assert_eq!(seen[0].header("x-k"), Some(&b"canary/1"[..]));
+    assert_eq!(
+        seen[0].header("authorization"),
+        Some(&b"Bearer secret-canary"[..])
+    );
+    let result = &done.results()[0];
+    assert_eq!(result["url"], server.url("/***/a"));
+    assert_eq!(result["meta"], json!({"name": "a", "pw": "***"}));
+    for file in done.files().iter().filter(|file| *file != "rows.csv") {
+        let text = String::from_utf8_lossy(&done.bytes(file)).into_owned();
+        assert!(!text.contains("canary"), "{file}: {text}");
+    }
+    let other = run().env("TOKEN", "other").with_results().output();
+    assert_eq!(other.results()[0]["job"], result["job"]);
+    let unset = run().output();
+    unset
+        .exits(2)
+        .says("--url names {{env:TOKEN}}, and this variable is not set");
+    let host = Shaper::run()
+        .args(["--url", "http://{{env:TOKEN}}/a"])
+        .env("TOKEN", "canary")
+        .jobs("rows.csv", "name\na\n")
+        .output();
+    host.exits(2).says("--base-url").never_says("canary");
+}
+
+#[test]
+fn a_row_that_would_break_its_request_is_invalid_and_told_with_its_place() {
+    let server = Server::start([Step::ok()]);
+    let done = Shaper::run()
+        .args(["--url", &server.url("/items/{{id}}"), "-X", "DELETE"])
+        .args(["-H", "x-name: {{name}}"])
+        .jobs("rows.csv", "name,id\na,..\n\"b\nx: y\",2\nc,\nd,4\n")
+        .with_results()
+        .output();
+    done.exits(1);
+    assert_eq!(
+        faults(&done),
+        [
+            "rows.csv:2:3: \"id\" is a step in a path",
+            "rows.csv:3:1: \"name\" has a character that cannot be sent in a header",
+            "rows.csv:5:3: \"id\" is empty",
+        ]
+    );
+    assert_eq!(server.targets(), ["/items/4"]);
+}
+
+#[test]
+fn a_table_fills_the_options_without_a_url_and_jobs_do_not() {
+    let server = Server::start([Step::ok()]);
+    let url = server.url("/a");
+    let run = || Shaper::run().args(["--data", "x={{x}}", "-H", "x-a: {{x}}"]);
+    let table = run().jobs("rows.csv", format!("url,x\n{url},1 2\n"));
+    table
+        .with_results()
+        .output()
+        .exits(0)
+        .never_says("unknown field");
+    let jobs = run().jobs("jobs.jsonl", format!("{{\"url\":\"{url}\"}}\n"));
+    jobs.with_results().output().exits(0);
+    let seen = server.requests();
+    assert_eq!((body(&seen[0]), body(&seen[1])), ("x=1 2", "x={{x}}"));
+    assert_eq!(seen[0].header("x-a"), Some(&b"1 2"[..]));
+    assert_eq!(seen[1].header("x-a"), Some(&b"{{x}}"[..]));
+    assert_eq!(seen[0].header("content-type"), None);
 }

@@ -37,6 +37,7 @@ fn ask(line: u64, url: &str, units: Option<u64>) -> Job {
     Job {
         origin: Origin(url.origin().ascii_serialization().into()),
         target: Target {
+            hidden: shaper::secret::Hidden::default(),
             written: url.as_str().into(),
             url,
         }

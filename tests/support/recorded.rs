@@ -36,6 +36,7 @@ fn jobs(count: u64) -> impl Iterator<Item = simulated::Line> {
             line: nth + 1,
         };
         let target = Target {
+            hidden: shaper::secret::Hidden::default(),
             url: url.parse().expect("it is one"),
             written: url.into(),
         };

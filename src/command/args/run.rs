@@ -27,7 +27,7 @@ use crate::model::ModelSpec;
 use crate::quota::Provider;
 use crate::retry::{Backoff, FaultAt, Jitter, RetryOn, RetryUnsafe};
 use crate::sink::{self, Fsync, Keep};
-use crate::source::{Filter, Format, HttpUrl, Pick, Rewrite, Shard, UrlTemplate};
+use crate::source::{Filter, Format, HttpUrl, Pick, Rewrite, Shard, Template};
 use crate::statuses::Statuses;
 use crate::units::{Cost, Rate, Secret, Share, parse_duration, parse_span};
 use crate::usage::UsageAt;
@@ -458,7 +458,7 @@ impl TlsArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "HTTP")]
 pub(in crate::command) struct JobArgs {
-    /// A header for every job, or @FILE with one in each line; a job's own wins
+    /// A header for every job, or @FILE with one in each line; a job's own wins; with names of columns as in --url
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header_from)]
     pub(in crate::command) header: Vec<HeaderFrom>,
     /// Send `authorization: Bearer` with the value of this environment variable
@@ -467,7 +467,7 @@ pub(in crate::command) struct JobArgs {
     /// The method of jobs that name none
     #[arg(short = 'X', long, value_name = "METHOD")]
     pub(in crate::command) method: Option<Method>,
-    /// The body of jobs that have none
+    /// The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there
     #[arg(long, value_name = "TEXT")]
     pub(in crate::command) data: Option<String>,
     /// What relative URLs are relative to
@@ -483,10 +483,10 @@ pub(in crate::command) struct InputArgs {
     /// content, else by the name
     #[arg(long, value_name = "FORMAT", value_parser = one_of::<Format>(Format::names()), hide_possible_values = true)]
     pub(in crate::command) format: Option<Format>,
-    /// The URL of each row of a table, with names of its columns as in `http://HOST/items/{{id}}`; columns that are no
-    /// field of a job come back as `meta`
-    #[arg(long, value_name = "URL")]
-    pub(in crate::command) url_template: Option<UrlTemplate>,
+    /// The URL of each row of a table or of JSON objects, with names of columns as in `http://HOST/items/{{id}}`, also
+    /// {{seq}}, {{uuid}}, {{env:NAME}}; --data and -H may have them, too; other columns come back as `meta`
+    #[arg(long, alias = "url-template", value_name = "URL")]
+    pub(in crate::command) url: Option<Template>,
     /// Where lines that are bodies and nothing else (cookbook) are sent
     #[arg(long, value_name = "URL")]
     pub(in crate::command) request_url: Option<HttpUrl>,

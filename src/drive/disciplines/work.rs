@@ -227,6 +227,7 @@ impl Template {
         Self {
             file: "-".into(),
             target: Target {
+                hidden: crate::secret::Hidden::default(),
                 written: url.into(),
                 url: url.parse().expect("it is a URL"),
             },

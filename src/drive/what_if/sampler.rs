@@ -144,6 +144,7 @@ impl Drawn {
     pub(super) fn lines(&self) -> impl Iterator<Item = Result<Job, BadLine>> + '_ {
         let url = "http://sample/";
         let target = Arc::new(Target {
+            hidden: crate::secret::Hidden::default(),
             written: url.into(),
             url: url.parse().expect("it is a URL"),
         });
@@ -203,6 +204,7 @@ mod tests {
             };
             let url = "http://h/";
             let target = Arc::new(Target {
+                hidden: crate::secret::Hidden::default(),
                 written: url.into(),
                 url: url.parse().unwrap(),
             });
