@@ -54,12 +54,16 @@ const SPANS: [&str; 2] = ["request_time", "duration"];
 
 /// Reads a line.
 pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
-    let draft = asked.record.text().and_then(|line| {
+    let entry = asked.record.text().and_then(|line| {
         if line.trim_start().starts_with('{') {
             object(line, &jsonl::members(line, asked.record.end)?)
         } else {
             combined(line)
         }
+    });
+    let draft = entry.and_then(|entry| {
+        asked.keeper.second = entry.ended.and_then(Moment::second);
+        entry.draft()
     });
     (None, draft)
 }
@@ -69,8 +73,45 @@ struct Entry {
     method: String,
     target: String,
     column: u64,
-    ended: Option<Duration>,
+    ended: Option<Moment>,
     took: Duration,
+}
+
+/// What a log says of when a request ended.
+#[derive(Clone, Copy)]
+struct Moment {
+    /// Since the Unix epoch.
+    at: Duration,
+    grain: Grain,
+}
+
+#[derive(Clone, Copy)]
+enum Grain {
+    Second,
+    Finer,
+}
+
+impl Moment {
+    /// Of a text that is a date, as logs or as RFC 3339 write it, or seconds.
+    fn of(text: &str) -> Option<Self> {
+        let at = date(text)
+            .or_else(|| at::date_time(text))
+            .or_else(|| seconds(text))?;
+        let grain = if text.contains('.') {
+            Grain::Finer
+        } else {
+            Grain::Second
+        };
+        Some(Self { at, grain })
+    }
+
+    /// The second, if no more is known.
+    fn second(self) -> Option<u64> {
+        match self.grain {
+            Grain::Second => Some(self.at.as_secs()),
+            Grain::Finer => None,
+        }
+    }
 }
 
 impl Entry {
@@ -91,7 +132,7 @@ impl Entry {
             lacks_body: lacks.then_some("a log has no body of it, and --data gives none"),
             at: self
                 .ended
-                .map(|ended| At::Known(ended.saturating_sub(self.took))),
+                .map(|ended| At::Known(ended.at.saturating_sub(self.took))),
             ..Draft::of_url(draft::on_its_server(&self.target).into_owned(), self.column)
         })
     }
@@ -106,7 +147,7 @@ fn no_line(column: u64) -> Fault {
 }
 
 /// `host ident user [moment] "request" status bytes "referer" "agent"`, and the seconds that it took, if they are there.
-fn combined(line: &str) -> Result<Draft<'_>, Fault> {
+fn combined(line: &str) -> Result<Entry, Fault> {
     let (moment, behind) = bracketed(line).ok_or_else(|| no_line(1))?;
     let column = (line.len() - behind.len()) as u64 + 1;
     let quoted = behind
@@ -119,14 +160,13 @@ fn combined(line: &str) -> Result<Draft<'_>, Fault> {
     let (method, target) = parts(&request);
     let last = quoted[end + 1..].rsplit(' ').next().unwrap_or_default();
     let took = last.contains('.').then(|| seconds(last)).flatten();
-    let entry = Entry {
+    Ok(Entry {
         method: method.to_owned(),
         target: target.to_owned(),
         column,
-        ended: date(moment),
+        ended: Moment::of(moment),
         took: took.unwrap_or_default(),
-    };
-    entry.draft()
+    })
 }
 
 /// The moment in brackets that a line has before its request, and what stands behind it.
@@ -204,7 +244,7 @@ fn seconds(text: &str) -> Option<Duration> {
 }
 
 /// A JSON log, by the names that nginx and others have for its parts.
-fn object<'a>(line: &'a str, members: &[Member<'a>]) -> Result<Draft<'a>, Fault> {
+fn object<'a>(line: &'a str, members: &[Member<'a>]) -> Result<Entry, Fault> {
     let context = Context { line };
     let field = |names: &[&str]| {
         let mut found = names.iter().filter_map(|wanted| {
@@ -227,18 +267,15 @@ fn object<'a>(line: &'a str, members: &[Member<'a>]) -> Result<Draft<'a>, Fault>
         (None, ..) => return Err(no_line(1)),
     };
     let ended = field(&MOMENTS).and_then(|value| match serde_json::from_str::<String>(value) {
-        Ok(text) => date(&text)
-            .or_else(|| at::date_time(&text))
-            .or_else(|| seconds(&text)),
-        Err(_) => seconds(value),
+        Ok(text) => Moment::of(&text),
+        Err(_) => Moment::of(value),
     });
     let took = field(&SPANS).and_then(|value| seconds(value.trim_matches('"')));
-    let entry = Entry {
+    Ok(Entry {
         method,
         target,
         column: context.column_of(column),
         ended,
         took: took.unwrap_or_default(),
-    };
-    entry.draft()
+    })
 }

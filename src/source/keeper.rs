@@ -18,6 +18,8 @@ pub(super) struct Keeper {
     pub(super) headers: Headers,
     /// Whether a file was read for the line.
     pub(super) has_read_file: bool,
+    /// The second since the Unix epoch in which its request ended, where a log knows no parts of it.
+    pub(super) second: Option<u64>,
 }
 
 impl Keeper {
@@ -25,6 +27,7 @@ impl Keeper {
     pub(super) fn clear(&mut self) {
         self.headers.clear();
         self.has_read_file = false;
+        self.second = None;
     }
 }
 

@@ -42,6 +42,7 @@ mod rows;
 mod rules;
 mod shown;
 mod spec;
+mod spread;
 mod strict;
 mod target;
 mod targets;
@@ -52,6 +53,7 @@ mod vegeta;
 
 use std::fs::File;
 use std::io::{self, Seek};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -77,6 +79,7 @@ use packed::Spoilt;
 use pick::Picker;
 use record::{Extent, Record};
 use rules::Rules;
+use spread::Spread;
 use unknown::Unknown;
 
 pub use pick::{Filter, Pick, Shard};
@@ -125,6 +128,7 @@ pub fn open(spec: &Spec) -> Result<Source, Problem> {
         rules,
         ids: Ids::new(),
         unknown: Unknown::new(),
+        spread: Spread::default(),
         picker: Picker::of(&spec.pick),
         left: spec.limit_jobs,
         found: 0,
@@ -191,6 +195,8 @@ pub struct Source {
     rules: Rules,
     ids: Ids,
     unknown: Unknown,
+    /// What is read and not yet picked.
+    spread: Spread,
     picker: Picker,
     left: Option<u64>,
     /// Items so far, and the jobs among them.
@@ -208,6 +214,8 @@ struct Current {
     input: Input,
     folder: PathBuf,
     format: Format,
+    /// Whether more of it may come later, as of a pipe: nothing is held back for that.
+    may_stall: bool,
     /// Of a table, when its first row is read.
     columns: Option<Columns>,
     /// What it fills of the command line.
@@ -225,7 +233,7 @@ impl Iterator for Source {
             return None;
         }
         let item = loop {
-            if self.current.is_none() {
+            if self.current.is_none() && self.spread.is_empty() {
                 let (input, file) = self.next_input()?;
                 match Current::open(input, file, &self.spec, &self.rules) {
                     Ok(current) => self.current = Some(current),
@@ -233,11 +241,8 @@ impl Iterator for Source {
                 }
                 self.opened += 1;
             }
-            match self.line() {
-                Some(Ok(Some(line))) if self.picker.takes(&line) => break Ok(line),
-                Some(Ok(_)) => {}
-                Some(Err(problem)) => break Err(problem),
-                None => self.current = None,
+            if let Some(item) = self.step() {
+                break item;
             }
         };
         Some(self.given(item))
@@ -287,14 +292,48 @@ impl Source {
         if let Some(item) = self.peeked.take() {
             return Some(item);
         }
-        while self.left != Some(0) && self.current.as_mut()?.records.is_next_here() {
-            match self.line()? {
-                Ok(Some(line)) if self.picker.takes(&line) => return Some(self.given(Ok(line))),
-                Ok(_) => {}
-                Err(problem) => return Some(self.given(Err(problem))),
+        while self.left != Some(0) && self.is_next_here() {
+            if let Some(item) = self.step() {
+                return Some(self.given(item));
             }
         }
         None
+    }
+
+    /// Whether the next step waits for nobody.
+    fn is_next_here(&mut self) -> bool {
+        let current = self.current.as_mut();
+        self.spread.is_ready() || current.is_some_and(|current| current.records.is_next_here())
+    }
+
+    /// Goes on by an item that is held, or a line. `None`: by nothing that is given out.
+    fn step(&mut self) -> Option<Item> {
+        let item = match self.spread.next() {
+            Some(item) => item,
+            None => self.read_on()?,
+        };
+        let is_taken = item.as_ref().map_or(true, |line| self.picker.takes(line));
+        is_taken.then_some(item)
+    }
+
+    /// Reads a line, unless what is held would wait for it.
+    fn read_on(&mut self) -> Option<Item> {
+        let current = self.current.as_mut()?;
+        if !self.spread.is_empty() && current.may_stall && !current.records.is_next_here() {
+            self.spread.settle();
+            return None;
+        }
+        let Some(line) = self.line() else {
+            self.current = None;
+            self.spread.settle();
+            return None;
+        };
+        let item = line.transpose()?;
+        let second = match self.rules.times {
+            Times::Needed => self.keeper.second,
+            Times::Ignored | Times::Read => None,
+        };
+        self.spread.pass(item, second)
     }
 
     /// Whether a file was read for the last line, which takes its time.
@@ -443,6 +482,11 @@ impl Source {
 
 impl Current {
     fn open(input: Input, file: Option<File>, spec: &Spec, rules: &Rules) -> Result<Self, Problem> {
+        let may_stall = match &input {
+            Input::Stdin => !is_regular(&io::stdin()),
+            Input::File(_) => file.is_some(),
+            Input::Spooled(_) => false,
+        };
         let bytes: io::Result<Box<dyn io::Read + Send>> = match (&input, file) {
             (Input::Stdin, _) => Ok(Box::new(io::stdin())),
             (Input::Spooled(file), _) => {
@@ -476,10 +520,18 @@ impl Current {
             folder: input.folder(),
             input,
             format,
+            may_stall,
             columns: None,
             filling,
         })
     }
+}
+
+/// Whether all of this input is there.
+fn is_regular(input: &impl AsFd) -> bool {
+    let file = input.as_fd().try_clone_to_owned().map(File::from);
+    let kind = file.and_then(|file| file.metadata());
+    kind.is_ok_and(|kind| kind.is_file())
 }
 
 /// The columns of a table, by its first row.

@@ -32,7 +32,7 @@ pub(super) struct Rules {
     method: Option<Method>,
     body: Option<Bytes>,
     pub(super) units: UnitsRule,
-    times: Times,
+    pub(super) times: Times,
     batches: Repeat,
     pub(super) request_url: Option<HttpUrl>,
     /// The round of the input that is read, from 0.

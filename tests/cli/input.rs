@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::program::{OUT, Output, Shaper};
 use crate::support::server::{Seen, Server, Step};
@@ -1064,4 +1064,27 @@ fn a_table_fills_the_options_without_a_url_and_jobs_do_not() {
     assert_eq!(seen[0].header("x-a"), Some(&b"1 2"[..]));
     assert_eq!(seen[1].header("x-a"), Some(&b"{{x}}"[..]));
     assert_eq!(seen[0].header("content-type"), None);
+}
+
+#[test]
+fn a_replayed_log_of_whole_seconds_is_spread_over_each() {
+    let line = "h - - [10/Oct/2025:13:55:36 +0000] \"GET /a HTTP/1.1\" 200 5\n";
+    let done = Shaper::plain()
+        .args([
+            "plan",
+            "--replay",
+            "--api",
+            "latency=50ms",
+            "--report",
+            "json",
+        ])
+        .args(["--base-url", "http://h"])
+        .jobs("access.log", &line.repeat(5))
+        .output();
+    done.exits(0);
+    let plan: Value = serde_json::from_slice(&done.stdout).expect("a plan is JSON");
+    assert_eq!(
+        (&plan["elapsed_ms"], &plan["peak_in_flight"]),
+        (&json!(850.0), &json!(1))
+    );
 }
