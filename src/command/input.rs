@@ -45,7 +45,7 @@ impl Asked<'_> {
     pub(super) fn spec(self) -> Result<source::Spec, Problem> {
         Ok(source::Spec {
             inputs: source::inputs(self.files)?,
-            format: self.input.format,
+            format: self.input.format(),
             base_url: self.job.base_url.clone(),
             headers: self.job.headers()?,
             once: self.once,
@@ -61,6 +61,7 @@ impl Asked<'_> {
             request_url: self.input.request_url.clone(),
             url: self.input.url.clone(),
             run: self.run,
+            log_fields: self.input.log_fields.clone(),
             batches: match self.retry_unsafe {
                 Some(_) => Repeat::ByMethod,
                 None => Repeat::Always,

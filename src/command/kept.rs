@@ -46,12 +46,13 @@ pub(super) fn check(sink: &SinkSpec) -> Result<(), Problem> {
 }
 
 fn given(args: &RunArgs) -> Given {
-    let (format, method) = (args.input.format, args.http.job.method.as_ref());
+    let (format, method) = (args.input.format(), args.http.job.method.as_ref());
     Given {
         format: format.map(|format| format.to_string()),
         method: method.map(ToString::to_string),
         data: args.http.job.data.as_ref().map(|_| Withheld::Value),
         rewrite: args.input.rewrite.first().map(|_| Withheld::Value),
+        log_fields: args.input.log_fields.as_ref().map(ToString::to_string),
     }
 }
 

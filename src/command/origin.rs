@@ -129,6 +129,10 @@ impl<'a> Run<'a> {
             ("--data", data.then(|| "***".to_owned())),
             ("--rewrite", rewrite.then(|| "***".to_owned())),
             ("--format", given.and_then(|given| given.format.clone())),
+            (
+                "--log-fields",
+                given.and_then(|given| given.log_fields.clone()),
+            ),
         ];
         let given = options
             .into_iter()
@@ -147,10 +151,13 @@ fn spec(args: &ReportArgs, told: &Manifest) -> Result<source::Spec, String> {
     let method = given.and_then(|given| given.method.as_deref());
     let method = method.map(str::parse).transpose();
     let method = method.map_err(|_| "its method is none".to_owned())?;
+    let log_fields = given.and_then(|given| given.log_fields.as_deref());
+    let log_fields = log_fields.map(str::parse).transpose()?;
     let base = told.base_url.as_deref().and_then(|url| url.parse().ok());
     Ok(source::Spec {
         format,
         base_url: args.base_url.clone().or(base),
+        log_fields,
         method: args.method.clone().or(method),
         body: args.data.clone().map(Into::into),
         rewrites: args.rewrite.clone(),

@@ -130,6 +130,9 @@ pub struct Given {
     /// What became of URLs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rewrite: Option<Withheld>,
+    /// Where the objects of a log have what they tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_fields: Option<String>,
 }
 
 /// A value that was there and is not kept.
@@ -379,6 +382,7 @@ mod tests {
                 method: Some("PUT".to_owned()),
                 data: Some(Withheld::Value),
                 rewrite: None,
+                log_fields: None,
             }),
             transport: None,
             arrivals: None,

@@ -6,11 +6,12 @@ use std::time::Duration;
 use http::Method;
 
 use super::at::{self, At};
-use super::draft::{self, Draft, Fault, Reach};
+use super::draft::{self, Content, Draft, Fault, Reach};
 use super::formats::{Asked, Read, Shows};
-use super::jsonl::{self, Context};
+use super::jsonl::{self, Context, Said};
+use super::log_fields::{self, LogFields, Took};
 use super::opening::First;
-use crate::json::Member;
+use crate::json::{Member, Pointer};
 
 /// A line with a moment in brackets and a quoted request behind it, or an object with a `request` and no `url`.
 pub(super) fn shows(first: &First<'_>) -> Shows {
@@ -56,7 +57,11 @@ const SPANS: [&str; 2] = ["request_time", "duration"];
 pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
     let entry = asked.record.text().and_then(|line| {
         if line.trim_start().starts_with('{') {
-            object(line, &jsonl::members(line, asked.record.end)?)
+            let members = jsonl::members(line, asked.record.end)?;
+            match asked.log_fields {
+                Some(fields) => mapped(line, &members, fields, asked.has_base),
+                None => object(line, &members),
+            }
         } else {
             combined(line)
         }
@@ -69,9 +74,13 @@ pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
 }
 
 /// What a line tells of a request, and where.
-struct Entry {
-    method: String,
+struct Entry<'a> {
+    /// `None` if the log does not tell.
+    method: Option<String>,
+    /// What the target is on, if that is not for the command line to say.
+    server: Option<String>,
     target: String,
+    body: Said<'a>,
     column: u64,
     ended: Option<Moment>,
     took: Duration,
@@ -105,6 +114,26 @@ impl Moment {
         Some(Self { at, grain })
     }
 
+    /// The same of a JSON value.
+    fn of_json(value: &str) -> Option<Self> {
+        match serde_json::from_str::<String>(value) {
+            Ok(text) => Self::of(&text),
+            Err(_) => Self::of(value),
+        }
+    }
+
+    /// What was taken for seconds and is too late for that, 3000 years from now, is milliseconds.
+    fn or_millis(self) -> Self {
+        const LATE: Duration = Duration::from_secs(100_000_000_000);
+        if self.at < LATE {
+            return self;
+        }
+        Self {
+            at: self.at / 1000,
+            grain: Grain::Finer,
+        }
+    }
+
     /// The second, if no more is known.
     fn second(self) -> Option<u64> {
         match self.grain {
@@ -114,26 +143,34 @@ impl Moment {
     }
 }
 
-impl Entry {
-    fn draft(self) -> Result<Draft<'static>, Fault> {
-        let is_plain =
-            !self.method.is_empty() && self.method.bytes().all(|byte| byte.is_ascii_uppercase());
+impl<'a> Entry<'a> {
+    fn draft(self) -> Result<Draft<'a>, Fault> {
+        let is_plain = self.method.as_ref().is_none_or(|method| {
+            !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase())
+        });
         if !is_plain || !self.target.starts_with('/') {
             return Err(Fault::skipped(self.column, "malformed request"));
         }
-        let method = draft::method(&self.method);
+        let method = self.method.as_deref().and_then(draft::method);
         let has_body = [Method::POST, Method::PUT, Method::PATCH];
         let lacks = method
             .as_ref()
             .is_some_and(|method| has_body.contains(method));
+        let (body, content) = self.body;
+        let url = match self.server {
+            Some(server) => server + &self.target,
+            None => draft::on_its_server(&self.target).into_owned(),
+        };
         Ok(Draft {
             method,
             reach: Reach::Base,
+            body,
+            content,
             lacks_body: lacks.then_some("a log has no body of it, and --data gives none"),
             at: self
                 .ended
                 .map(|ended| At::Known(ended.at.saturating_sub(self.took))),
-            ..Draft::of_url(draft::on_its_server(&self.target).into_owned(), self.column)
+            ..Draft::of_url(url, self.column)
         })
     }
 }
@@ -147,7 +184,7 @@ fn no_line(column: u64) -> Fault {
 }
 
 /// `host ident user [moment] "request" status bytes "referer" "agent"`, and the seconds that it took, if they are there.
-fn combined(line: &str) -> Result<Entry, Fault> {
+fn combined(line: &str) -> Result<Entry<'_>, Fault> {
     let (moment, behind) = bracketed(line).ok_or_else(|| no_line(1))?;
     let column = (line.len() - behind.len()) as u64 + 1;
     let quoted = behind
@@ -161,11 +198,13 @@ fn combined(line: &str) -> Result<Entry, Fault> {
     let last = quoted[end + 1..].rsplit(' ').next().unwrap_or_default();
     let took = last.contains('.').then(|| seconds(last)).flatten();
     Ok(Entry {
-        method: method.to_owned(),
+        method: Some(method.to_owned()),
         target: target.to_owned(),
         column,
         ended: Moment::of(moment),
         took: took.unwrap_or_default(),
+        server: None,
+        body: (None, Content::Other),
     })
 }
 
@@ -244,7 +283,7 @@ fn seconds(text: &str) -> Option<Duration> {
 }
 
 /// A JSON log, by the names that nginx and others have for its parts.
-fn object<'a>(line: &'a str, members: &[Member<'a>]) -> Result<Entry, Fault> {
+fn object<'a>(line: &'a str, members: &[Member<'a>]) -> Result<Entry<'a>, Fault> {
     let context = Context { line };
     let field = |names: &[&str]| {
         let mut found = names.iter().filter_map(|wanted| {
@@ -266,16 +305,82 @@ fn object<'a>(line: &'a str, members: &[Member<'a>]) -> Result<Entry, Fault> {
         }
         (None, ..) => return Err(no_line(1)),
     };
-    let ended = field(&MOMENTS).and_then(|value| match serde_json::from_str::<String>(value) {
-        Ok(text) => Moment::of(&text),
-        Err(_) => Moment::of(value),
-    });
+    let ended = field(&MOMENTS).and_then(Moment::of_json);
     let took = field(&SPANS).and_then(|value| seconds(value.trim_matches('"')));
     Ok(Entry {
-        method,
+        method: Some(method),
         target,
         column: context.column_of(column),
         ended,
         took: took.unwrap_or_default(),
+        server: None,
+        body: (None, Content::Other),
     })
+}
+
+/// A JSON log, by the names that the command line gives.
+fn mapped<'a>(
+    line: &'a str,
+    members: &[Member<'a>],
+    fields: &LogFields,
+    has_base: bool,
+) -> Result<Entry<'a>, Fault> {
+    let context = Context { line };
+    let find = |pointer: &Option<Pointer>| log_fields::find(pointer.as_ref()?, members);
+    let text = |pointer: &Option<Pointer>| {
+        let name = pointer.as_ref().map_or("", log_fields::name);
+        context.text(name, find(pointer))
+    };
+    let found = log_fields::find(&fields.url, members);
+    let url = context.required(log_fields::name(&fields.url), found)?;
+    let (server, target) = placed(&url);
+    let host = text(&fields.host)?.filter(|host| !host.is_empty());
+    let host = host.map(|host| format!("http://{host}"));
+    let span = |value: &str| seconds(value.trim_matches('"'));
+    let took = match &fields.took {
+        Some(Took::Seconds(pointer)) => log_fields::find(pointer, members).and_then(span),
+        Some(Took::Millis(pointer)) => {
+            let millis = log_fields::find(pointer, members).and_then(span);
+            millis.map(|millis| millis / 1000)
+        }
+        None => None,
+    };
+    let body = match (&fields.body, find(&fields.body)) {
+        (Some(pointer), Some(value)) => context.written_body(log_fields::name(pointer), value)?,
+        (Some(_) | None, _) => (None, Content::Other),
+    };
+    Ok(Entry {
+        method: text(&fields.method)?.map(|method| method.to_ascii_uppercase()),
+        server: server.map(str::to_owned).or(host).filter(|_| !has_base),
+        target: target.into_owned(),
+        body,
+        column: context.column_of(found),
+        ended: find(&fields.at)
+            .and_then(Moment::of_json)
+            .map(Moment::or_millis),
+        took: took.unwrap_or_default(),
+    })
+}
+
+/// Scheme and server of a URL, if it has them, and what is asked of the server.
+fn placed(url: &str) -> (Option<&str>, Cow<'_, str>) {
+    let scheme = url.find("://").filter(|length| {
+        ["http", "https"]
+            .iter()
+            .any(|known| url[..*length].eq_ignore_ascii_case(known))
+    });
+    let Some(scheme) = scheme else {
+        return (None, Cow::Borrowed(url));
+    };
+    let server = scheme + "://".len();
+    let target = url[server..]
+        .find(['/', '?', '#'])
+        .map_or(url.len(), |at| server + at);
+    let (server, target) = url.split_at(target);
+    let target = if target.starts_with('/') {
+        Cow::Borrowed(target)
+    } else {
+        Cow::Owned(format!("/{target}"))
+    };
+    (Some(server), target)
 }

@@ -112,6 +112,7 @@ impl Chosen {
             keeper,
             request_url: None,
             has_base: self.rules.has_base(),
+            log_fields: self.rules.log_fields.as_ref(),
             columns: None,
             filling: None,
             own: &Own::default(),

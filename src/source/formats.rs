@@ -9,6 +9,7 @@ use super::draft::{Draft, Fault};
 use super::filling::{Filling, Own};
 use super::framing::Frame;
 use super::keeper::Keeper;
+use super::log_fields::LogFields;
 use super::opening::First;
 use super::record::{Extent, Record};
 use super::target::HttpUrl;
@@ -238,6 +239,8 @@ pub(super) struct Asked<'r, 'a> {
     pub(super) request_url: Option<&'r HttpUrl>,
     /// Whether relative URLs have something to be relative to.
     pub(super) has_base: bool,
+    /// Where objects of a log have what they tell.
+    pub(super) log_fields: Option<&'r LogFields>,
     /// Of a table.
     pub(super) columns: Option<&'a Columns>,
     /// What fills the options of the command line, if these have templates.

@@ -217,7 +217,7 @@ pub(super) fn no_method(at: impl Into<Spot>) -> Fault {
 }
 
 /// A body, if there is one, and of what kind it is.
-type Said<'a> = (Option<Body<'a>>, Content);
+pub(super) type Said<'a> = (Option<Body<'a>>, Content);
 
 /// A record that is an object, for what is said of its fields.
 pub(super) struct Context<'a> {
@@ -418,22 +418,7 @@ impl<'a> Context<'a> {
             return Err(self.fault(second, what, "keep one of them"));
         }
         if let Some(value) = given(fields.body) {
-            return match value.as_bytes()[0] {
-                b'{' | b'[' => Ok((Some(Body::InLine(value.as_bytes())), Content::Json)),
-                b'"' => {
-                    let text = self.text("body", fields.body)?;
-                    let body = text.map(|text| match text {
-                        Cow::Borrowed(text) => Body::InLine(text.as_bytes()),
-                        Cow::Owned(text) => Body::Apart(text.into()),
-                    });
-                    Ok((body, Content::Other))
-                }
-                _ => {
-                    let what = "\"body\" must be an object, an array or a string";
-                    let mend = "put a bare number or true and false in double quotes";
-                    Err(self.fault(value, what, mend))
-                }
-            };
+            return self.written_body("body", value);
         }
         if let (Some(text), Some(value)) = (
             self.text("body_base64", fields.body_base64)?,
@@ -459,6 +444,26 @@ impl<'a> Context<'a> {
             return Ok((Some(Body::Apart(bytes)), Content::Other));
         }
         Ok((None, Content::Other))
+    }
+
+    /// A body that is a value of this name.
+    pub(super) fn written_body(&self, name: &str, value: &'a str) -> Result<Said<'a>, Fault> {
+        match value.as_bytes()[0] {
+            b'{' | b'[' => Ok((Some(Body::InLine(value.as_bytes())), Content::Json)),
+            b'"' => {
+                let text = self.text(name, Some(value))?;
+                let body = text.map(|text| match text {
+                    Cow::Borrowed(text) => Body::InLine(text.as_bytes()),
+                    Cow::Owned(text) => Body::Apart(text.into()),
+                });
+                Ok((body, Content::Other))
+            }
+            _ => {
+                let what = format!("{name:?} must be an object, an array or a string");
+                let mend = "put a bare number or true and false in double quotes";
+                Err(self.fault(value, what, mend))
+            }
+        }
     }
 }
 

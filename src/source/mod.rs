@@ -27,6 +27,7 @@ mod jsonl;
 mod keeper;
 mod keys;
 mod lines;
+mod log_fields;
 mod objects;
 mod once;
 mod openai;
@@ -82,6 +83,7 @@ use rules::Rules;
 use spread::Spread;
 use unknown::Unknown;
 
+pub use log_fields::LogFields;
 pub use pick::{Filter, Pick, Shard};
 pub use reader::{Line, Reader};
 pub use resume::{Failed, Foreign, Resume, unclaimed, unmatched};
@@ -416,6 +418,7 @@ impl Source {
             keeper,
             request_url: self.rules.request_url.as_ref(),
             has_base: self.rules.has_base(),
+            log_fields: self.rules.log_fields.as_ref(),
             columns: current.columns.as_ref(),
             filling: current.filling.as_ref(),
             own: &own,

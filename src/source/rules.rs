@@ -14,7 +14,7 @@ use super::once::OnceKeys;
 use super::rewrite::Rewrite;
 use super::spec::{Spec, Times, UnitsRule};
 use super::target::{self, Base, HttpUrl, NoTarget};
-use super::{at, hash};
+use super::{LogFields, at, hash};
 use crate::error::Problem;
 use crate::estimate::Estimate;
 use crate::headers::Headers;
@@ -37,6 +37,7 @@ pub(super) struct Rules {
     pub(super) request_url: Option<HttpUrl>,
     /// The round of the input that is read, from 0.
     pub(super) round: u32,
+    pub(super) log_fields: Option<LogFields>,
     pub(super) keys: KeyTable,
     /// What the job before made of its URL: many inputs have one URL for all, and nearly all have few
     /// origins. Reading a URL takes longer than reading the rest of a small job.
@@ -58,6 +59,7 @@ impl Rules {
             batches: spec.batches,
             request_url: spec.request_url.clone(),
             round: 0,
+            log_fields: spec.log_fields.clone(),
             keys: KeyTable::new(&spec.per)?,
             last: None,
         })
@@ -75,6 +77,10 @@ impl Rules {
                 "--url",
                 "it is filled from rows: say --format csv, tsv, jsonl or json if these are some",
             )),
+            _ if self.log_fields.is_some() && format != Format::AccessLog => Some((
+                "--log-fields",
+                "it names fields of a log: --format access-log",
+            )),
             Needs::RequestUrl => None,
             _ => self.request_url.as_ref().map(|_| {
                 (
@@ -88,7 +94,7 @@ impl Rules {
             return Err(Problem::usage(what, mend));
         }
         let (option, mend) = match format.needs() {
-            Needs::Base if self.base.is_none() => (
+            Needs::Base if self.base.is_none() && self.log_fields.is_none() => (
                 "--base-url",
                 "name the server that its jobs go to: --base-url https://HOST",
             ),

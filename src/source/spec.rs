@@ -11,7 +11,7 @@ use http::Method;
 use super::pick::Pick;
 use super::rewrite::Rewrite;
 use super::target::HttpUrl;
-use super::{Format, Rounds, Template};
+use super::{Format, LogFields, Rounds, Template};
 use crate::error::Problem;
 use crate::estimate::Estimator;
 use crate::headers::Headers;
@@ -113,6 +113,8 @@ pub struct Spec {
     pub url: Option<Template>,
     /// What the run is known by: of it each row has its own `{{uuid}}`.
     pub run: u64,
+    /// Where the objects of an access log have what they tell, in place of the names that are known.
+    pub log_fields: Option<LogFields>,
     /// Added to each job, but for names that it sets itself.
     pub headers: Headers,
     /// Each job is sent with an `idempotency-key`, unless it has one, that is its own in the run that is known by this.

@@ -412,3 +412,19 @@ fn bodies_in_files_are_told_with_their_folder() {
     let changed = report(copy).file("in/body", "y").output();
     changed.exits(2).says("what is in body may have changed");
 }
+
+#[test]
+fn lines_of_a_log_are_read_by_the_fields_that_the_run_was_given() {
+    let server = server();
+    let lines = "{\"u\":\"/a\"}\n{\"u\":\"/bad\"}\n";
+    let fields = ["--log-fields", "url=u"];
+    let done = run()
+        .args(["--base-url", &server.url("")])
+        .args(fields)
+        .jobs("service.jsonl", lines)
+        .output();
+    done.exits(1);
+    let copy = report(done).output();
+    copy.exits(0).says("--log-fields url=u");
+    assert_eq!(copied(&copy), "{\"u\":\"/bad\"}\n");
+}

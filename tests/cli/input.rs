@@ -768,6 +768,12 @@ fn recordings_are_sent_with_their_credentials_which_are_never_written() {
 fn the_fixtures_of_each_format_run() {
     let base = ["--base-url", "http://api.test"];
     let url = ["--request-url", "http://api.test/v1/embeddings"];
+    let fields = [
+        "--base-url",
+        "http://api.test",
+        "--log-fields",
+        "url=/http/url,method=/http/verb,at=ts,took_ms=ms,body=sent",
+    ];
     for (file, options) in [
         ("items.json", &[][..]),
         ("items.csv", &[]),
@@ -777,6 +783,7 @@ fn the_fixtures_of_each_format_run() {
         ("cookbook.jsonl", &url),
         ("browser.har", &[]),
         ("access.log", &base),
+        ("service-log.jsonl", &fields),
         ("traffic.gor", &[]),
     ] {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/inputs/").to_owned() + file;
@@ -1079,7 +1086,7 @@ fn a_replayed_log_of_whole_seconds_is_spread_over_each() {
             "json",
         ])
         .args(["--base-url", "http://h"])
-        .jobs("access.log", &line.repeat(5))
+        .jobs("access.log", line.repeat(5))
         .output();
     done.exits(0);
     let plan: Value = serde_json::from_slice(&done.stdout).expect("a plan is JSON");
@@ -1087,4 +1094,140 @@ fn a_replayed_log_of_whole_seconds_is_spread_over_each() {
         (&plan["elapsed_ms"], &plan["peak_in_flight"]),
         (&json!(850.0), &json!(1))
     );
+}
+
+#[test]
+fn a_json_log_is_read_by_the_fields_that_are_named() {
+    let server = Server::start([Step::ok()]);
+    let lines = r#"{"http":{"url":"/a?b=1","verb":"put"},"sent":{"n": 1},"ts":1}
+{"http":{"url":"https://other.test/c?d#e"},"sent":null}
+{"http":{"url":"HTTP://other.test?f","verb":"GET"}}
+{"http":{"url":"//other.test/g"},"sent":"text"}
+{"http":{"url":"/post","verb":"POST"}}
+{"http":{"url":"*","verb":"OPTIONS"}}
+{"http":{"verb":"GET"},"url":"/never"}
+{"http":{"url":"/never"},"sent":7}
+"#;
+    let fields = "url=/http/url,method=/http/verb,body=sent";
+    let log = || {
+        Shaper::run()
+            .args(["--log-fields", fields])
+            .jobs("service.jsonl", lines)
+    };
+    let base = server.url("");
+    let done = log()
+        .args(["--base-url", &base, "-c", "1"])
+        .with_results()
+        .output();
+    done.exits(1).never_says("unknown field");
+    let sent = server.requests();
+    let sent = sent
+        .iter()
+        .map(|seen| (&*seen.method, &*seen.target, &*seen.body));
+    let wanted = [
+        ("PUT", "/a?b=1", &b"{\"n\": 1}"[..]),
+        ("GET", "/c?d", b""),
+        ("GET", "/?f", b""),
+        ("POST", "//other.test/g", b"text"),
+    ];
+    assert_eq!(sent.collect::<Vec<_>>(), wanted);
+    let results = done.results();
+    let ends = [
+        "ok", "ok", "ok", "ok", "skipped", "skipped", "invalid", "invalid",
+    ];
+    assert_eq!(statuses(&results), ends);
+    assert!(message(&results[4]).contains("no body"), "{}", results[4]);
+    assert!(
+        message(&results[6]).contains("\"url\" is missing"),
+        "{}",
+        results[6]
+    );
+    assert!(
+        message(&results[7]).contains("\"sent\" must be"),
+        "{}",
+        results[7]
+    );
+}
+
+#[test]
+fn a_json_log_goes_to_its_own_servers_where_no_other_is_named() {
+    let (one, two) = (Server::start([Step::ok()]), Server::start([Step::ok()]));
+    let (whole, host) = (one.url("/whole"), two.url("").replace("http://", ""));
+    let lines = format!(
+        "{{\"u\":{whole:?},\"h\":{host:?}}}\n{{\"u\":\"/path\",\"h\":{host:?}}}\n{{\"u\":\"/none\",\"h\":\"\"}}\n"
+    );
+    let done = Shaper::run()
+        .args(["--log-fields", "url=u,host=h"])
+        .jobs("service.log", &lines)
+        .with_results()
+        .output();
+    done.exits(1);
+    assert_eq!(
+        (one.targets(), two.targets()),
+        (vec!["/whole".into()], vec!["/path".into()])
+    );
+    let results = done.results();
+    assert!(
+        message(&results[2]).contains("needs --base-url"),
+        "{}",
+        results[2]
+    );
+}
+
+#[test]
+fn times_of_a_json_log_are_dates_seconds_or_milliseconds() {
+    let plan = |fields: &str, lines: &str| {
+        let done = Shaper::plain()
+            .args([
+                "plan",
+                "--replay",
+                "--api",
+                "latency=50ms",
+                "--report",
+                "json",
+            ])
+            .args(["--base-url", "http://h", "--log-fields", fields])
+            .jobs("service.log", lines)
+            .output();
+        done.exits(0);
+        let plan: Value = serde_json::from_slice(&done.stdout).expect("a plan is JSON");
+        plan["elapsed_ms"].clone()
+    };
+    let dates = r#"{"u":"/","t":"2025-10-10T13:55:36.5Z"}
+{"u":"/","t":1760104538}
+{"u":"/","t":1760104538}
+{"u":"/","t":1760104538.25}
+{"u":"/","t":"1760104539000","s":0.5,"ms":250}
+{"u":"/","t":1760104539000,"s":"0.5","ms":"250"}
+"#;
+    // From 36.5 to 39.0, both of which are sent together.
+    assert_eq!(plan("url=u,at=t", dates), json!(2550.0));
+    assert_eq!(plan("url=u,at=t,took=s", dates), json!(2050.0));
+    assert_eq!(plan("url=u,at=t,took_ms=ms", dates), json!(2300.0));
+    let spread: Vec<_> = dates.lines().take(3).collect();
+    let takes = plan("url=u,at=t", &spread.join("\n"));
+    assert_eq!(takes, json!(2050.0), "36.5, 38.0 and 38.5");
+}
+
+#[test]
+fn a_map_of_fields_that_fits_nothing_is_a_usage_error() {
+    for (fields, told) in [
+        ("url=u,verb=v", "\"verb\" is no part of a request"),
+        ("url=u,url=v", "url is given twice"),
+        ("method=m", "url is missing"),
+    ] {
+        let done = Shaper::run().args(["--log-fields", fields, "-"]).output();
+        done.exits(2)
+            .says("--log-fields")
+            .says(fields)
+            .says(told)
+            .says("took_ms");
+    }
+    let done = Shaper::run()
+        .args(["--log-fields", "url=u", "--format", "jsonl"])
+        .jobs("service.jsonl", "{\"u\":\"/\"}\n")
+        .output();
+    done.exits(2)
+        .says("nothing for --log-fields")
+        .says("--format access-log");
 }

@@ -27,7 +27,7 @@ use crate::model::ModelSpec;
 use crate::quota::Provider;
 use crate::retry::{Backoff, FaultAt, Jitter, RetryOn, RetryUnsafe};
 use crate::sink::{self, Fsync, Keep};
-use crate::source::{Filter, Format, HttpUrl, Pick, Rewrite, Shard, Template};
+use crate::source::{Filter, Format, HttpUrl, LogFields, Pick, Rewrite, Shard, Template};
 use crate::statuses::Statuses;
 use crate::units::{Cost, Rate, Secret, Share, parse_duration, parse_span};
 use crate::usage::UsageAt;
@@ -482,11 +482,16 @@ pub(in crate::command) struct InputArgs {
     /// jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by
     /// content, else by the name
     #[arg(long, value_name = "FORMAT", value_parser = one_of::<Format>(Format::names()), hide_possible_values = true)]
-    pub(in crate::command) format: Option<Format>,
+    format: Option<Format>,
     /// The URL of each row of a table or of JSON objects, with names of columns as in `http://HOST/items/{{id}}`, also
     /// {{seq}}, {{uuid}}, {{env:NAME}}; --data and -H may have them, too; other columns come back as `meta`
     #[arg(long, alias = "url-template", value_name = "URL")]
     pub(in crate::command) url: Option<Template>,
+    /// Which fields of a JSON log tell what a request was, as in `url=/http/url,method=verb,at=ts`: url (a
+    /// path or whole), method, host, at (its end: RFC 3339, or seconds or milliseconds since 1970), took (seconds) or
+    /// `took_ms`, body; each a name or a JSON pointer
+    #[arg(long, value_name = "LIST")]
+    pub(in crate::command) log_fields: Option<LogFields>,
     /// Where lines that are bodies and nothing else (cookbook) are sent
     #[arg(long, value_name = "URL")]
     pub(in crate::command) request_url: Option<HttpUrl>,
@@ -514,6 +519,12 @@ pub(in crate::command) struct InputArgs {
 }
 
 impl InputArgs {
+    /// What all is read as, if that is said.
+    pub(in crate::command) fn format(&self) -> Option<Format> {
+        let of_log = self.log_fields.as_ref().map(|_| Format::AccessLog);
+        self.format.or(of_log)
+    }
+
     /// Which jobs are taken.
     pub(in crate::command) fn pick(&self) -> Pick {
         Pick {
