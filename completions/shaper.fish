@@ -128,6 +128,7 @@ csv\t''
 tsv\t''
 urls\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l url -l url-template -d 'The URL of each row of a table or of JSON objects, with names of columns as in `http://HOST/items/{{id}}`, also {{seq}}, {{uuid}}, {{env:NAME}}; --data and -H may have them, too; other columns come back as `meta`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l log-fields -d 'Which fields of a JSON log tell what a request was, as in `url=/http/url,method=verb,at=ts`: url (a path or whole), method, host, at (its end: RFC 3339, or seconds or milliseconds since 1970), took (seconds) or `took_ms`, body; each a name or a JSON pointer' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
@@ -280,6 +281,7 @@ csv\t''
 tsv\t''
 urls\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l url -l url-template -d 'The URL of each row of a table or of JSON objects, with names of columns as in `http://HOST/items/{{id}}`, also {{seq}}, {{uuid}}, {{env:NAME}}; --data and -H may have them, too; other columns come back as `meta`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l log-fields -d 'Which fields of a JSON log tell what a request was, as in `url=/http/url,method=verb,at=ts`: url (a path or whole), method, host, at (its end: RFC 3339, or seconds or milliseconds since 1970), took (seconds) or `took_ms`, body; each a name or a JSON pointer' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
@@ -380,6 +382,7 @@ csv\t''
 tsv\t''
 urls\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l url -l url-template -d 'The URL of each row of a table or of JSON objects, with names of columns as in `http://HOST/items/{{id}}`, also {{seq}}, {{uuid}}, {{env:NAME}}; --data and -H may have them, too; other columns come back as `meta`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l log-fields -d 'Which fields of a JSON log tell what a request was, as in `url=/http/url,method=verb,at=ts`: url (a path or whole), method, host, at (its end: RFC 3339, or seconds or milliseconds since 1970), took (seconds) or `took_ms`, body; each a name or a JSON pointer' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
@@ -487,6 +490,7 @@ csv\t''
 tsv\t''
 urls\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l url -l url-template -d 'The URL of each row of a table or of JSON objects, with names of columns as in `http://HOST/items/{{id}}`, also {{seq}}, {{uuid}}, {{env:NAME}}; --data and -H may have them, too; other columns come back as `meta`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l log-fields -d 'Which fields of a JSON log tell what a request was, as in `url=/http/url,method=verb,at=ts`: url (a path or whole), method, host, at (its end: RFC 3339, or seconds or milliseconds since 1970), took (seconds) or `took_ms`, body; each a name or a JSON pointer' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f
@@ -525,6 +529,7 @@ csv\t''
 tsv\t''
 urls\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l url -l url-template -d 'The URL of each row of a table or of JSON objects, with names of columns as in `http://HOST/items/{{id}}`, also {{seq}}, {{uuid}}, {{env:NAME}}; --data and -H may have them, too; other columns come back as `meta`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l log-fields -d 'Which fields of a JSON log tell what a request was, as in `url=/http/url,method=verb,at=ts`: url (a path or whole), method, host, at (its end: RFC 3339, or seconds or milliseconds since 1970), took (seconds) or `took_ms`, body; each a name or a JSON pointer' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l request-url -d 'Where lines that are bodies and nothing else (cookbook) are sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -s n -l limit-jobs -d 'Read only the first N jobs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l filter -d 'Take only jobs whose method, host or path is one of these, as in path=/api/*,/v1/*; != leaves them out; repeatable, all hold' -r -f

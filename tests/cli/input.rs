@@ -916,7 +916,10 @@ fn objects_are_rows_where_the_url_is_of_the_command_line() {
     assert_eq!(results[0]["meta"]["tags"], json!(["a", 1]));
     assert_eq!(results[0]["meta"]["url"], "no");
     run("rows.json", &format!("[{}]", rows[..2].join(",\n"))).exits(0);
-    assert_eq!(server.targets(), [targets, targets].concat());
+    assert_eq!(
+        server.targets(),
+        [targets[0], targets[0], targets[1], targets[1]]
+    );
 }
 
 #[test]
