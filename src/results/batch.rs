@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::done::{Name, hash};
+use crate::job::History;
 use crate::outcome::Status;
 use crate::sink::{CustomId, Format};
 
@@ -30,8 +31,17 @@ pub fn can_go_on(format: Format) -> bool {
     matches!(format, Format::Shaper | Format::OpenAi | Format::Anthropic)
 }
 
-/// What a line in such a form is the result of, and its status; `None`: the form is another.
-pub(super) fn read(format: Format, line: &str) -> Option<Result<(Name, Status), String>> {
+/// A line in such a form.
+pub(super) struct Line {
+    pub(super) name: Name,
+    pub(super) status: Status,
+    /// The position in the input, if it tells that.
+    pub(super) seq: Option<u64>,
+    pub(super) history: History,
+}
+
+/// What a line in such a form is the result of; `None`: the form is another.
+pub(super) fn read(format: Format, line: &str) -> Option<Result<Line, String>> {
     match format {
         Format::OpenAi => {
             let row = serde_json::from_str(line);
@@ -53,12 +63,18 @@ pub(super) fn read(format: Format, line: &str) -> Option<Result<(Name, Status), 
     }
 }
 
-fn named(row: serde_json::Result<(String, bool)>) -> Result<(Name, Status), String> {
+fn named(row: serde_json::Result<(String, bool)>) -> Result<Line, String> {
     let (id, is_ok) = row.map_err(|why| why.to_string())?;
     let status = if is_ok { Status::Ok } else { Status::Failed };
-    Ok(match CustomId::of(&id) {
-        CustomId::Own(id) => (Name::Id(hash(id), None), status),
-        CustomId::Job(job) => (Name::Job(job), status),
-        CustomId::BadLine(why, job) => (Name::Job(job), why.into()),
+    let (name, status, seq, history) = match CustomId::of(&id) {
+        CustomId::Own(id) => (Name::Id(hash(id), None), status, None, History::New),
+        CustomId::Job(job, seq, history) => (Name::Job(job), status, Some(seq), history),
+        CustomId::BadLine(why, job) => (Name::Job(job), why.into(), None, History::New),
+    };
+    Ok(Line {
+        name,
+        status,
+        seq,
+        history,
     })
 }

@@ -9,7 +9,6 @@ use super::row::{Names, Row};
 use super::{LineEnd, Lines, Needs, batch, no_result, unreadable};
 use crate::error::{Exit, Problem, to_write};
 use crate::file::{self, path_with};
-use crate::job::History;
 use crate::letters::calm_path;
 use crate::proof::Event;
 use crate::sink::Format;
@@ -81,8 +80,10 @@ pub fn look(
         let text = std::str::from_utf8(raw.bytes).map_err(|why| why.to_string());
         let taken = text.and_then(|text| {
             if let Some(read) = batch::read(format, text) {
-                let (name, status) = read?;
-                earlier.done.add(name, status, raw.number, History::New);
+                let line = read?;
+                let seq = line.seq.unwrap_or(raw.number);
+                let done = &mut earlier.done;
+                done.add(line.name, line.status, seq, line.history);
                 return Ok(());
             }
             let row: Row = serde_json::from_str(text).map_err(|why| why.to_string())?;

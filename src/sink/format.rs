@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::line::{Form, Object};
 use super::{anthropic, cells, cookbook, openai, vegeta};
-use crate::job::{JobHash, NoJob};
+use crate::job::{History, JobHash, NoJob};
 use crate::outcome::{FailureKind, Outcome, Status};
 
 /// The form of a result.
@@ -142,14 +142,14 @@ impl Form {
 pub enum CustomId<'a> {
     /// The id of a job.
     Own(&'a str),
-    /// A job without an id.
-    Job(JobHash),
+    /// A job without an id, at this position of its input, and what earlier runs have made of it.
+    Job(JobHash, u64, History),
     /// A line that makes no job, and why.
     BadLine(NoJob, JobHash),
 }
 
 /// Before the hash of a job without an id.
-const OF_JOB: &str = "job-";
+const OF_JOBS: [(&str, History); 2] = [("job-", History::New), ("again-", History::Failed)];
 
 /// Before the hash of a line that makes no job.
 const OF_BAD_LINES: [(&str, NoJob); 2] =
@@ -159,16 +159,25 @@ impl<'a> CustomId<'a> {
     /// Of an outcome.
     pub(super) fn from(outcome: &'a Outcome) -> Self {
         match &outcome.line {
-            Ok(job) => job.id.as_deref().map_or(Self::Job(job.hash), Self::Own),
+            Ok(job) => match &job.id {
+                Some(id) => Self::Own(id),
+                None => Self::Job(job.hash, outcome.seq, job.history),
+            },
             Err(bad) => Self::BadLine(bad.why, bad.hash),
         }
     }
 
     /// As it was written.
     pub fn of(text: &'a str) -> Self {
-        let hash = |name| text.strip_prefix(name).and_then(JobHash::of);
-        let bad = |(name, why)| Some(Self::BadLine(why, hash(name)?));
-        let named = hash(OF_JOB).map(Self::Job);
+        let job = |(name, history)| {
+            let (hash, seq) = text.strip_prefix(name)?.split_once('-')?;
+            Some(Self::Job(JobHash::of(hash)?, seq.parse().ok()?, history))
+        };
+        let bad = |(name, why)| {
+            let hash = text.strip_prefix(name).and_then(JobHash::of);
+            Some(Self::BadLine(why, hash?))
+        };
+        let named = OF_JOBS.into_iter().find_map(job);
         let named = named.or_else(|| OF_BAD_LINES.into_iter().find_map(bad));
         named.unwrap_or(Self::Own(text))
     }
@@ -178,7 +187,12 @@ impl fmt::Display for CustomId<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Own(id) => out.write_str(id),
-            Self::Job(hash) => write!(out, "{OF_JOB}{hash}"),
+            Self::Job(hash, seq, history) => {
+                let mut names = OF_JOBS.iter();
+                let named = names.find(|(_, own)| own == history);
+                let (name, _) = named.expect("each has its name");
+                write!(out, "{name}{hash}-{seq}")
+            }
             Self::BadLine(why, hash) => {
                 let mut names = OF_BAD_LINES.iter();
                 let named = names.find(|(_, own)| own == why);
@@ -220,7 +234,8 @@ mod tests {
         for id in [
             CustomId::Own("r-1"),
             CustomId::Own("job-1"),
-            CustomId::Job(JobHash(7)),
+            CustomId::Job(JobHash(7), 0, History::New),
+            CustomId::Job(JobHash(7), 12, History::Failed),
             CustomId::BadLine(NoJob::Invalid, JobHash(u64::MAX)),
             CustomId::BadLine(NoJob::Skipped, JobHash(0)),
         ] {

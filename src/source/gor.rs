@@ -16,8 +16,11 @@ use crate::kept::Body;
 /// What stands between records, with the line end before it and, but for the end of a file, one behind it.
 const SEPARATOR: &[u8] = "\n🐵🙈🙉".as_bytes();
 
-/// The kind of a record that is a request; 2 is the answer of the server, 3 that to a replayed one.
-const REQUEST: u8 = b'1';
+/// The kinds of records that are passed over: answers of the server, and those to replayed requests.
+const ANSWERS: [u8; 2] = *b"23";
+
+/// The kind of those that are sent.
+const REQUEST: &str = "1";
 
 /// More headers are no request.
 const HEADERS: usize = 256;
@@ -58,11 +61,20 @@ impl Cutter for Records {
                     .iter()
                     .take_while(|byte| matches!(byte, b'\n' | b'\r'));
                 self.from += ends.count();
+                let (here, mark) = (&bytes[self.from..], &SEPARATOR[1..]);
+                if here.starts_with(mark) {
+                    // Nothing stands between it and the one before.
+                    self.from += mark.len();
+                    continue;
+                }
+                if rest == Rest::Unknown && mark.starts_with(here) {
+                    return Cut::More(self.from);
+                }
                 self.kind = bytes.get(self.from).copied();
                 self.seen = self.from;
             }
             let found = memmem::find(&bytes[self.seen..], SEPARATOR).map(|at| self.seen + at);
-            let is_request = self.kind == Some(REQUEST);
+            let is_request = self.kind.is_some_and(|kind| !ANSWERS.contains(&kind));
             let (to, behind, end) = match (found, rest) {
                 (Some(to), _) => (to, to + SEPARATOR.len(), End::Mark),
                 (None, Rest::Nothing) => (bytes.len(), bytes.len(), End::Input),
@@ -99,7 +111,11 @@ pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
     let line = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
     let (known, message) = (&bytes[..line], bytes.get(line + 1..).unwrap_or_default());
     let known = String::from_utf8_lossy(known);
-    let mut known = known.split_ascii_whitespace().skip(1);
+    let mut known = known.split_ascii_whitespace();
+    if known.next() != Some(REQUEST) {
+        let what = "a record of GoReplay begins with 1, 2 or 3";
+        return (None, Err(Fault::new(1, what, "record it again")));
+    }
     let id = known.next().map(Box::from);
     let at = known
         .next()
@@ -113,6 +129,16 @@ pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
             ..draft
         }),
     )
+}
+
+/// The path and query of a target, which a proxy is told with its server: RFC 9112 §3.2.2.
+fn without_server(target: &str) -> &str {
+    let scheme = ["http://", "https://"];
+    let rest = scheme.iter().find_map(|scheme| target.strip_prefix(scheme));
+    match rest {
+        Some(rest) => rest.find('/').map_or("/", |at| &rest[at..]),
+        None => target,
+    }
 }
 
 fn request<'a>(
@@ -150,8 +176,8 @@ fn request<'a>(
                 .ok_or_else(|| wrong("its chunks are cut off"))?
                 .into(),
         )),
-        (false, Some(0) | None) if rest.is_empty() => None,
-        (false, None) => Some(Body::InLine(rest)),
+        (false, Some(0) | None) if rest.trim_ascii().is_empty() => None,
+        (false, None) => return Err(wrong("bytes stand behind its head, and it tells no length")),
         (false, Some(length)) => {
             let body = rest.get(..length).ok_or_else(|| {
                 wrong(&format!(
@@ -164,6 +190,7 @@ fn request<'a>(
     };
     let url = match value("host") {
         Some(host) if !asked.has_base && path.starts_with('/') => format!("http://{host}{path}"),
+        Some(_) | None if asked.has_base => draft::on_its_server(without_server(path)).into_owned(),
         Some(_) | None => draft::on_its_server(path).into_owned(),
     };
     for header in request

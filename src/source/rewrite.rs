@@ -40,7 +40,7 @@ impl FromStr for Rewrite {
             "g" => Times::Always,
             _ => return Err(FORM.to_owned()),
         };
-        if pattern.is_empty() {
+        if pattern.is_empty() || to.contains('\\') {
             return Err(FORM.to_owned());
         }
         let pattern = Regex::new(pattern);
@@ -95,7 +95,16 @@ mod tests {
     #[test]
     fn what_is_no_rewrite_is_told_the_form() {
         for text in [
-            "", "s", "a#b", "s#a#b", "s##b#", "s#a#b#x", "s#a#b#c#", "s#(#b#", "saabac",
+            "",
+            "s",
+            "a#b",
+            "s#a#b",
+            "s##b#",
+            "s#a#b#x",
+            "s#a#b#c#",
+            "s#(#b#",
+            "saabac",
+            "s#(a)#\\1#",
         ] {
             let why = text.parse::<Rewrite>().unwrap_err();
             assert!(why.contains("s#PATTERN#TO#"), "{text}: {why}");

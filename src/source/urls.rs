@@ -1,6 +1,6 @@
 //! A list of URLs, one a line. Floor 4: doors.
 
-use super::draft::Draft;
+use super::draft::{Draft, Fault};
 use super::formats::{Asked, Read};
 
 /// Whether the line is a comment: `#` is its first character that is not blank.
@@ -10,10 +10,18 @@ pub(super) fn is_comment(line: &[u8]) -> bool {
 
 /// The URL of a line that is neither blank nor a comment; blanks around it are no part of it.
 pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
-    let draft = asked.text().map(|line| {
+    let draft = asked.text().and_then(|line| {
         let url = line.trim_ascii();
         let blanks = line.len() - line.trim_ascii_start().len();
-        Draft::of_url(url, blanks as u64 + 1)
+        // A URL would lose them, and lead to another place.
+        match url.find(['\t', '\r']) {
+            Some(at) => Err(Fault::new(
+                (blanks + at) as u64 + 1,
+                "a tab or a carriage return within a URL",
+                "write one URL on each line, and nothing else; a table needs --format csv or tsv",
+            )),
+            None => Ok(Draft::of_url(url, blanks as u64 + 1)),
+        }
     });
     (None, draft)
 }

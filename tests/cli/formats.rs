@@ -306,3 +306,39 @@ fn batches_go_on_by_id_and_others_do_not() {
     let done = run(&server, "xml", &[]);
     done.exits(2).says("--output-format").says("openai-batch");
 }
+
+#[test]
+fn of_a_batch_without_ids_failed_jobs_run_again_and_each_has_one_result() {
+    for format in ["openai-batch", "anthropic-batch"] {
+        let server = Server::answering(|ask| match (ask.target, ask.nth_of_target) {
+            ("/1", 0 | 1) | ("/3", _) => Step::status(400),
+            _ => Step::ok(),
+        });
+        // Two are equal, and one of them fails once, another for ever.
+        let list = ["/1", "/1", "/2", "/3", "/1"].map(|path| server.url(path) + "\n");
+        let options = ["-c", "1", "--max-attempts", "1", "--output-format", format];
+        let first = Shaper::run()
+            .jobs("jobs.urls", list.concat())
+            .args(options)
+            .with_results()
+            .output();
+        first.exits(1);
+        assert_eq!(lines(&first).len(), 5);
+        let resume = |done: Output, more: &[&str]| {
+            done.again()
+                .args(["run", "jobs.urls", "-o", OUT, "--resume"])
+                .args(options)
+                .args(more)
+                .output()
+        };
+        let again = resume(first, &["--retry-failed"]);
+        again.exits(1);
+        assert_eq!(server.requests().len(), 5 + 3, "{format}: {again}");
+        let again = resume(again, &["--retry-failed"]);
+        again.exits(1);
+        assert_eq!(server.requests().len(), 5 + 3 + 1, "{format}: {again}");
+        let none = resume(again, &[]);
+        none.exits(1);
+        assert_eq!(server.requests().len(), 5 + 3 + 1, "{format}: {none}");
+    }
+}

@@ -514,3 +514,15 @@ fn no_run_is_faster_than_its_plan() {
         );
     }
 }
+
+#[test]
+fn a_replay_over_centuries_is_planned() {
+    let plan = Shaper::plain()
+        .args(["plan", "jobs.jsonl", "--replay"])
+        .jobs(
+            "jobs.jsonl",
+            "{\"url\":\"http://h/\",\"at\":0}\n{\"url\":\"http://h/\",\"at\":1.9e10}\n",
+        )
+        .output();
+    plan.exits(0);
+}

@@ -102,7 +102,7 @@ pub(super) fn phases(timeline: &Timeline, end: Tick) -> Vec<Phase> {
     let width = nanos(timeline.width());
     let mut from = timeline.from();
     let told = parts.into_iter().map(|part| {
-        let to = Tick(from.0.saturating_add(part.cells * width)).min(end);
+        let to = Tick(from.0.saturating_add(part.cells.saturating_mul(width))).min(end);
         let phase = told(&part, from, to, timeline.width());
         from = to;
         phase
