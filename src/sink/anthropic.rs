@@ -1,8 +1,8 @@
 //! Results as the Message Batches API of Anthropic returns them. Floor 4: doors.
 
 use super::body;
-use super::format::{CustomId, error, put_error};
-use super::line::{Form, Keep, Object};
+use super::format::{CustomId, put_error};
+use super::line::{Form, Keep, Object, error};
 use crate::outcome::Outcome;
 
 /// `{"custom_id":"r-1","result":{"type":"succeeded","message":{}}}`; what failed is `errored`, with the error that was

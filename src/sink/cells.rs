@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::format::error;
-use super::line::{Form, Keep};
+use super::line::{Form, Keep, error};
 use crate::outcome::Outcome;
 use crate::units::millis;
 
@@ -19,7 +18,7 @@ pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Vec<u8>) {
         Err(bad) => (&bad.place, bad.id.as_deref()),
     };
     let last = outcome.tries.last();
-    let (kind, message) = error(outcome).unwrap_or_default();
+    let (kind, message) = error(outcome).map_or_else(Default::default, |it| (it.kind, it.message));
     let body = outcome.reply.as_ref().filter(|_| form.body == Keep::Keep);
     let body = body.map(|reply| String::from_utf8_lossy(&reply.body));
     let meta = job.and_then(|job| job.meta()).map(String::from_utf8_lossy);

@@ -1,7 +1,7 @@
 //! Results as the parallel request processor of the `OpenAI` Cookbook saves them. Floor 4: doors.
 
 use super::body::put_value;
-use super::line::{Form, Keep, put};
+use super::line::{Form, Keep, error, put};
 use crate::outcome::{Outcome, Status};
 
 /// `[request, answer]`, or with metadata `[request, answer, metadata]`. What failed has in the place of its answer the
@@ -36,7 +36,7 @@ fn errors(outcome: &Outcome) -> Vec<String> {
         (None, None) => None,
     };
     let mut errors: Vec<_> = outcome.tries.iter().filter_map(of_try).collect();
-    let last = super::format::error(outcome).map(|(_, message)| message);
+    let last = error(outcome).map(|error| error.message.into_owned());
     errors.extend(last.filter(|last| errors.last() != Some(last)));
     errors
 }

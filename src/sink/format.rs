@@ -3,10 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::line::{Form, Object};
+use super::line::{ErrorRow, Form, Object};
 use super::{anthropic, cells, cookbook, openai, vegeta};
 use crate::job::{History, JobHash, NoJob};
-use crate::outcome::{FailureKind, Outcome, Status};
+use crate::outcome::Outcome;
 
 /// The form of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -203,21 +203,11 @@ impl fmt::Display for CustomId<'_> {
     }
 }
 
-/// Why a result is none, where it is.
-pub(super) fn error(outcome: &Outcome) -> Option<(&'static str, String)> {
-    match (&outcome.line, &outcome.error) {
-        (Err(bad), _) => Some((FailureKind::from(bad.why).word(), bad.to_string())),
-        (Ok(_), Some((kind, message))) => Some((kind.word(), message.clone())),
-        (Ok(_), None) if outcome.status == Status::Ok => None,
-        (Ok(_), None) => Some((outcome.status.word(), String::new())),
-    }
-}
-
 /// An error as an object with these two members.
-pub(super) fn put_error(names: [&str; 2], error: &(&str, String), out: &mut Vec<u8>) {
+pub(super) fn put_error(names: [&str; 2], error: &ErrorRow<'_>, out: &mut Vec<u8>) {
     let mut object = Object::begin(out);
-    object.put(names[0], error.0);
-    object.put(names[1], &error.1);
+    object.put(names[0], error.kind);
+    object.put(names[1], &*error.message);
     object.end();
 }
 

@@ -363,9 +363,9 @@ fn hexadecimal(hash: JobHash, out: &mut Vec<u8>) {
 }
 
 #[derive(Serialize)]
-struct ErrorRow<'a> {
-    kind: &'static str,
-    message: Cow<'a, str>,
+pub(super) struct ErrorRow<'a> {
+    pub(super) kind: &'static str,
+    pub(super) message: Cow<'a, str>,
 }
 
 /// A name with one value has it as a string, with several as a list, where the first of them stands.
@@ -436,7 +436,8 @@ fn one_line(meta: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-fn error(outcome: &Outcome) -> Option<ErrorRow<'_>> {
+/// Why a result is none, where it is.
+pub(super) fn error(outcome: &Outcome) -> Option<ErrorRow<'_>> {
     match (&outcome.line, &outcome.error) {
         (Err(bad), _) => Some(ErrorRow {
             kind: FailureKind::from(bad.why).word(),

@@ -1,8 +1,8 @@
 //! Results as the Batch API of `OpenAI` returns them. Floor 4: doors.
 
 use super::body;
-use super::format::{CustomId, error, put_error};
-use super::line::{Form, Keep, Object};
+use super::format::{CustomId, put_error};
+use super::line::{Form, Keep, Object, error};
 use crate::fields::text;
 use crate::outcome::{Outcome, Reply};
 

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::format::error;
-use super::line::{Form, Keep, Object, shown};
+use super::line::{Form, Keep, Object, error, shown};
 use crate::outcome::Outcome;
 use crate::units::{nanos, show_moment};
 
@@ -46,10 +45,10 @@ impl Hit {
         }
         let said = match last.and_then(|last| last.status) {
             // As the status line has it.
-            Some(status) if error(outcome).is_some_and(|(kind, _)| kind == "http") => {
+            Some(status) if error(outcome).is_some_and(|error| error.kind == "http") => {
                 Some(status.to_string())
             }
-            _ => error(outcome).map(|(_, message)| message),
+            _ => error(outcome).map(|error| error.message.into_owned()),
         };
         let body = reply.filter(|reply| form.body == Keep::Keep && !reply.body.is_empty());
         Self {
