@@ -73,7 +73,7 @@ pub fn failed(path: &Path, with_url: impl Fn(Option<&str>) -> bool) -> Result<Fa
         }
     }
     let by_job = failed.by_job.into_values().flatten();
-    let by_job = by_job.map(|(_, job)| job);
+    let by_job = by_job.map(|alike| alike.job);
     found.jobs = failed.by_id.into_values().chain(by_job).collect();
     Ok(found)
 }
@@ -87,8 +87,38 @@ fn damaged(shown: &str, line: u64, why: &str) -> Problem {
 #[derive(Default)]
 struct Failed {
     by_id: HashMap<u64, FailedJob>,
-    /// Of equal jobs each, with its position in the input.
-    by_job: HashMap<JobHash, Vec<(u64, FailedJob)>>,
+    /// Of equal jobs each.
+    by_job: HashMap<JobHash, Vec<Alike>>,
+}
+
+/// A failed one of equal jobs.
+struct Alike {
+    /// The position in the input.
+    seq: u64,
+    /// The round of the input.
+    round: u32,
+    job: FailedJob,
+}
+
+impl Alike {
+    /// Whether both stood in one line of one file.
+    fn stood_with(&self, other: &Self) -> bool {
+        (&self.job.file, self.job.line) == (&other.job.file, other.job.line)
+    }
+}
+
+impl Failed {
+    /// A line that failed in several rounds is one job, in whichever order they ended. In one round it is as
+    /// many as the times that its file was named.
+    fn add(&mut self, hash: JobHash, new: Alike) {
+        let alike = self.by_job.entry(hash).or_default();
+        let of_other_round = |one: &Alike| one.stood_with(&new) && one.round != new.round;
+        match alike.iter().position(of_other_round) {
+            Some(place) if new.round < alike[place].round => alike[place] = new,
+            Some(_) => {}
+            None => alike.push(new),
+        }
+    }
 }
 
 /// One result.
@@ -160,16 +190,12 @@ impl Seen {
                     && let Some(alike) = failed.by_job.get_mut(&hash)
                     && !alike.is_empty()
                 {
-                    let place = alike.iter().position(|(seq, _)| *seq == self.seq);
+                    let place = alike.iter().position(|one| one.seq == self.seq);
                     alike.swap_remove(place.unwrap_or(0));
                 }
                 if let Some(job) = job {
-                    let alike = failed.by_job.entry(hash).or_default();
-                    let place = |job: &FailedJob| (job.file.clone(), job.line);
-                    let is_there = alike.iter().any(|(_, own)| place(own) == place(&job));
-                    if self.round == 0 || !is_there {
-                        alike.push((self.seq, job));
-                    }
+                    let (seq, round) = (self.seq, self.round);
+                    failed.add(hash, Alike { seq, round, job });
                 }
             }
         }
@@ -246,6 +272,29 @@ mod tests {
         // Two that stood at one position are two jobs.
         let two = [equal(1, "failed"), equal(1, "ok")].concat();
         assert_eq!(lines_of(&two), [(2, 1)]);
+    }
+
+    #[test]
+    fn a_line_that_failed_in_several_rounds_is_one_job_in_any_order() {
+        let round = |round: u32, seq| {
+            let said = format!("\"round\":{round},\"line\":3,\"id\"");
+            line(None, 7, seq, "failed").replacen(&format!("\"line\":{},\"id\"", seq + 1), &said, 1)
+        };
+        let (first, second, third) = (round(0, 2), round(1, 5), round(2, 8));
+        for order in [
+            [&first, &second, &third],
+            [&second, &first, &third],
+            [&third, &second, &first],
+            [&second, &third, &first],
+        ] {
+            let text: String = order.into_iter().map(|it| &**it).collect();
+            let lines = lines_of(&text);
+            assert!(matches!(*lines, [(3, _)]), "{lines:?}");
+        }
+        // The same file, named twice, in two rounds.
+        let (twin, twins) = (round(0, 6), round(1, 9));
+        let text = [&*second, &first, &twins, &twin].concat();
+        assert_eq!(lines_of(&text).len(), 2);
     }
 
     #[test]
