@@ -34,6 +34,7 @@ mod rule;
 mod rules;
 mod schedule;
 mod seam;
+pub mod share;
 mod stops;
 mod talk;
 #[cfg(test)]

@@ -1,0 +1,120 @@
+//! What a run asks of the store through which it shares limits with others, and what that says. Floor 3: rules.
+//!
+//! Each [`Wish::Admit`] gets exactly one [`Answer`], in the order of the asks; the other wishes get none. The store
+//! counts by its own clock: moments here are those of the run, and reach the store as so long ago.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::Problem;
+use crate::limit::Used;
+use crate::units::{Cost, Tick};
+
+/// Number of an ask; they count up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AskId(pub u64);
+
+/// A limit that is shared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Common {
+    /// Tries in flight of all who share them.
+    Slots,
+    /// The rate limit of this number, in the order of the command line.
+    Limit(usize),
+}
+
+/// What one try costs of one limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Which limit.
+    pub of: Common,
+    /// For which value of its key; `None` if it is one for all.
+    pub key: Option<Arc<str>>,
+    /// How much.
+    pub cost: Cost,
+    /// So much more is taken if it fits, for tries that come next.
+    pub more: u64,
+}
+
+/// What the store calls something that it has charged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mark(pub u64);
+
+/// What a run wants of the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wish {
+    /// To send a try: all of its parts are charged at one instant, or none.
+    Admit {
+        /// Which ask this is.
+        id: AskId,
+        /// Whose pauses it heeds: the name of its lane.
+        lane: Arc<str>,
+        /// Since when it could have gone.
+        could_go: Tick,
+        /// What it costs.
+        parts: Box<[Part]>,
+    },
+    /// What was charged as on its way left at this moment.
+    Moved(Bill, Tick),
+    /// What was charged is over at this moment, and so much of it was used. Slots are given back.
+    Settle(Bill, Tick, Used),
+    /// Nobody who shares it sends to this lane before this moment.
+    Pause(Arc<str>, Tick),
+}
+
+/// Something that was charged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bill {
+    /// Which limit.
+    pub of: Common,
+    /// For which value of its key.
+    pub key: Option<Arc<str>>,
+    /// What the store calls it.
+    pub mark: Mark,
+    /// What was charged.
+    pub cost: Cost,
+}
+
+/// What becomes of an ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Everything is charged; one for each part.
+    Granted(Box<[Charged]>),
+    /// Nothing is: it is of no use to ask again before so long.
+    Refused(HeldBy, Duration),
+}
+
+/// What was charged for a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Charged {
+    /// What the store calls it.
+    pub mark: Mark,
+    /// So much was charged beyond the cost.
+    pub more: u64,
+}
+
+/// What holds an ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeldBy {
+    /// A limit.
+    Limit(Common),
+    /// A pause that a server has asked for.
+    Pause,
+}
+
+/// What the store says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Word {
+    /// Of an ask.
+    Answered(AskId, Answer),
+    /// It is not there, since this moment. Asks that have no answer stay asked.
+    Away(Problem, Tick),
+    /// It is there again: its answers follow.
+    Back,
+    /// It has lost what it held: limits began anew.
+    Emptied,
+    /// So many runs share it now, this one among them.
+    Members(u32),
+    /// It cannot be worked with, whatever is done here: the limits of others differ, say.
+    Unfit(Problem),
+}
