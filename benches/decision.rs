@@ -268,7 +268,11 @@ fn live(engine: &mut Engine, jobs: Vec<Job>, from: u64) {
             .drain(..)
             .filter_map(|action| match action {
                 Action::Record(ticket, _) => Some(ticket),
-                Action::Read(_) | Action::Prepare(..) | Action::Send(..) | Action::Stop(_) => None,
+                Action::Read(_)
+                | Action::Prepare(..)
+                | Action::Send(..)
+                | Action::Store(_)
+                | Action::Stop(_) => None,
             })
             .collect();
         for ticket in written {

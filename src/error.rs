@@ -82,6 +82,8 @@ pub enum Exit {
     Usage,
     /// Results could not be written.
     Unwritten,
+    /// The store through which limits are shared is needed and not there.
+    Store,
     /// A condition of `--fail-if` is true.
     ConditionTrue,
     /// Ended by Ctrl-C.
@@ -100,6 +102,7 @@ impl Exit {
             Self::SomeFailed => 1,
             Self::Usage => 2,
             Self::Unwritten => 3,
+            Self::Store => 4,
             Self::ConditionTrue => 5,
             Self::Interrupted => 130,
             Self::Terminated => 143,

@@ -26,6 +26,8 @@ mod redirects;
 mod refusals;
 #[path = "engine/shapes.rs"]
 mod shapes;
+#[path = "engine/share.rs"]
+mod share;
 #[path = "engine/stops.rs"]
 mod stops;
 #[path = "engine/vectors.rs"]
@@ -588,6 +590,7 @@ fn late_grants(
                 }
                 Action::Read(lines) => read += lines as u64,
                 Action::Prepare(..) => unreachable!("no lead is given"),
+                Action::Store(_) => unreachable!("nothing is shared"),
                 Action::Record(..) => unreachable!("only tell asks for it"),
                 Action::Stop(_) => return grants,
             }
@@ -813,7 +816,11 @@ fn a_slot_given_back_between_two_grants_costs_no_rate() {
         .iter()
         .filter_map(|action| match action {
             Action::Send(_, _, grant) => Some(grant.charged_at.0),
-            Action::Read(_) | Action::Prepare(..) | Action::Record(..) | Action::Stop(_) => None,
+            Action::Read(_)
+            | Action::Prepare(..)
+            | Action::Store(_)
+            | Action::Record(..)
+            | Action::Stop(_) => None,
         })
         .collect();
     assert_eq!(charged, [MILLI, 2 * MILLI, 3 * MILLI]);
@@ -848,7 +855,11 @@ fn opening_a_connection_is_a_wait_of_its_own_that_is_no_latency() {
         engine.decide(now, &mut actions);
         let mut sends = actions.drain(..).filter_map(|action| match action {
             Action::Send(ticket, ..) => Some(ticket),
-            Action::Read(_) | Action::Prepare(..) | Action::Record(..) | Action::Stop(_) => None,
+            Action::Read(_)
+            | Action::Prepare(..)
+            | Action::Store(_)
+            | Action::Record(..)
+            | Action::Stop(_) => None,
         });
         sends.next_back().expect("it is granted now")
     };

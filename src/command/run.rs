@@ -152,13 +152,18 @@ fn close(args: &RunArgs, kept: Kept, told: &Report, end: &End) -> Result<Exit, P
     // Results that are lost have been told, and their place may be another's by now.
     let written = match end {
         End::SinkLost(_) => Ok(()),
-        End::InputLost(_) | End::Finished | End::TimeUp | End::Stopped(_) | End::Signalled(_) => {
-            kept.close(told)
-        }
+        End::InputLost(_)
+        | End::Finished
+        | End::TimeUp
+        | End::StoreLost(_)
+        | End::Stopped(_)
+        | End::Signalled(_) => kept.close(told),
     };
     let reported = show::of_run(&args.output, told);
     match end {
-        End::InputLost(problem) | End::SinkLost(problem) => tell(problem),
+        End::InputLost(problem) | End::SinkLost(problem) | End::StoreLost(problem) => {
+            tell(problem);
+        }
         End::Stopped(stopped) => tell(&show::stopped(stopped, &results)),
         End::Finished | End::TimeUp | End::Signalled(_) => {}
     }
@@ -425,7 +430,7 @@ fn start_lines(
 fn exit(report: &Report, end: &End) -> Exit {
     let counts = &report.summary.tally.counts;
     let ended = match end {
-        End::SinkLost(problem) | End::InputLost(problem) => problem.exit,
+        End::SinkLost(problem) | End::InputLost(problem) | End::StoreLost(problem) => problem.exit,
         End::Signalled(signal) => exit_of(*signal),
         End::Stopped(_) => Exit::SomeFailed,
         End::Finished | End::TimeUp if !report.conditions.is_empty() => Exit::AllOk,
@@ -440,6 +445,7 @@ fn exit(report: &Report, end: &End) -> Exit {
         | Exit::SomeFailed
         | Exit::Usage
         | Exit::Unwritten
+        | Exit::Store
         | Exit::ConditionTrue
         | Exit::Interrupted
         | Exit::Terminated

@@ -370,6 +370,7 @@ impl Run {
                     self.tell_failed(&outcome);
                     self.live.sink.record(ticket, outcome);
                 }
+                Action::Store(_) => {}
                 Action::Stop(end) => self.end = Some(end),
             }
         }

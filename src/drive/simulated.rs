@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::StatusCode;
 
 use super::answers::Answers;
+use crate::engine::share::{Wish, Word};
 use crate::engine::{Action, End, Engine, Event, Grant, Rules};
 use crate::fields::Fields;
 use crate::job::{BadLine, Job};
@@ -51,6 +52,18 @@ pub fn reply(status: StatusCode) -> Reply {
     }
 }
 
+/// A store of limits in virtual time.
+pub trait Store {
+    /// A run wants this of it.
+    fn hear(&mut self, now: Tick, wish: Wish);
+
+    /// When it says something, if it does.
+    fn next(&self) -> Option<Tick>;
+
+    /// What it says at this moment, if that has come.
+    fn take(&mut self, now: Tick) -> Option<Word>;
+}
+
 /// What a watcher is shown as it happens.
 #[derive(Debug)]
 pub enum Seen<'a> {
@@ -75,6 +88,7 @@ pub struct Simulation<'a, I: Iterator<Item = Line>> {
     asked: usize,
     input_ended: bool,
     answers: Answers,
+    store: Option<&'a mut dyn Store>,
     /// Kept for its memory: what the engine asks for is carried out before it is told anything else.
     actions: Vec<Action>,
     end: Option<End>,
@@ -98,8 +112,18 @@ impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
             asked: 0,
             input_ended: false,
             answers: Answers::default(),
+            store: None,
             actions: Vec::new(),
             end: None,
+        }
+    }
+
+    /// Its limits are shared through this store.
+    #[must_use]
+    pub fn sharing(self, store: &'a mut dyn Store) -> Self {
+        Self {
+            store: Some(store),
+            ..self
         }
     }
 
@@ -111,21 +135,32 @@ impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
 
     /// Goes to the next moment at which anything happens. Returns whether the run goes on.
     pub fn step(&mut self) -> bool {
-        if self.end.is_some() {
+        let Some(now) = self.next_step() else {
             return false;
+        };
+        self.now = self.now.max(now);
+        self.answers();
+        while let Some(word) = self.store.as_mut().and_then(|store| store.take(self.now)) {
+            self.tell(Event::Store(word, self.now));
+        }
+        self.next = self.turn();
+        self.end.is_none()
+    }
+
+    /// When that is; `None` if the run is over.
+    pub fn next_step(&mut self) -> Option<Tick> {
+        if self.end.is_some() {
+            return None;
         }
         let due = self.answers.next();
         let line = (self.asked > 0)
             .then(|| self.lines.peek().map(|&(at, _)| at))
             .flatten();
         let ends = self.asked > 0 && !self.input_ended && line.is_none();
-        let wake = [self.next, due, line].into_iter().flatten().min();
+        let word = self.store.as_ref().and_then(|store| store.next());
+        let wake = [self.next, due, line, word].into_iter().flatten().min();
         let now = if ends { Some(self.now) } else { wake };
-        let now = now.expect("a run that is not over waits for something");
-        self.now = self.now.max(now);
-        self.answers();
-        self.next = self.turn();
-        self.end.is_none()
+        Some(now.expect("a run that is not over waits for something"))
     }
 
     /// The present moment.
@@ -207,6 +242,11 @@ impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
             Action::Record(ticket, outcome) => {
                 (self.watch)(Seen::Done(self.now, &outcome));
                 self.tell(Event::Recorded(ticket));
+            }
+            Action::Store(wish) => {
+                if let Some(store) = &mut self.store {
+                    store.hear(self.now, wish);
+                }
             }
             Action::Stop(end) => self.end = Some(end),
         }

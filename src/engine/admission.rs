@@ -102,7 +102,8 @@ impl Engine {
         let opening = self
             .gate
             .opening(&work.job, states, (from, self.now), Asks::First);
-        match opening.and_then(|at| self.in_turn(held.seq, &work.job, at)) {
+        let opening = opening.and_then(|at| self.in_turn(held.seq, &work.job, at));
+        match opening.and_then(|at| self.may_ask(&work.job, lane, at)) {
             Ok(at) => self
                 .harmless(seq, &work.job, states, at, closed)
                 .map_err(|obstacle| (obstacle, None)),
@@ -143,7 +144,7 @@ impl Engine {
         rest.is_some()
     }
 
-    /// Slots and limits are taken, and the job is sent.
+    /// Slots and limits are taken, and the job is sent, or asks the store for the limits that it keeps.
     fn go(&mut self, ticket: Ticket, lane: LaneId, at: Tick, actions: &mut Vec<Action>) {
         let held = self.roll.get(ticket);
         let work = held.work.as_mut().expect(HAS_WORK);
@@ -151,10 +152,26 @@ impl Engine {
         if let Some(in_order) = &mut self.in_order {
             in_order.goes(held.seq, work.job.slots);
         }
-        held.phase = Phase::Flying;
+        let asks = self.gate.is_asked(&work.job, Asks::First);
+        held.phase = if asks { Phase::Asking } else { Phase::Flying };
         let until = self.now.after(self.rules.timeout);
         self.lanes.goes(lane, ticket, until);
         self.leaves_lane(ticket, lane);
+        if asks {
+            self.ask(ticket);
+        } else {
+            self.departs(ticket, lane, at, actions);
+        }
+    }
+
+    /// Everything is granted.
+    pub(super) fn departs(
+        &mut self,
+        ticket: Ticket,
+        lane: LaneId,
+        at: Tick,
+        actions: &mut Vec<Action>,
+    ) {
         if self.lanes.goes_one_by_one(lane)
             && let Some(gap) = self.rules.re_entry
         {

@@ -44,11 +44,16 @@ impl Engine {
             if self.lanes.is_probe(lane, ticket) {
                 continue;
             }
-            let just_paid = work.attempts > 1 && work.could_go == self.now;
+            // One that has asked the store goes when that answers: a retry may have come back by then, and an older one due.
+            let shares = self.asking.is_some();
+            let just_paid = work.attempts > 1 && (shares || work.could_go == self.now);
             let is_next = last.insert(lane, turn) < Some(turn);
             assert!(is_next || just_paid, "{turn} overtakes");
-            let head = self.lanes.head(lane);
-            let head = head.map(|head| self.roll.peek(head).turn);
+            let head = self.lanes.head(lane).map(|head| self.roll.peek(head));
+            let head = head
+                .map(|head| (head, head.work()))
+                .filter(|(_, work)| !shares || (work.attempts == 0 && work.came < self.now));
+            let head = head.map(|(head, _)| head.turn);
             assert!(
                 head.is_none_or(|head| head > turn),
                 "{turn} before {head:?}"
@@ -70,6 +75,7 @@ impl Engine {
                 .gate
                 .opening(job, states, (from, self.now), Asks::First);
             let opening = opening.and_then(|at| self.in_turn(seq, job, at));
+            let opening = opening.and_then(|at| self.may_ask(job, lane, at));
             let at = match opening {
                 Ok(at) => Some(at),
                 Err(Obstacle { until, .. }) => match until {

@@ -147,6 +147,15 @@ impl Breakers {
         }
     }
 
+    /// A job that was to ask does not: the next one may.
+    pub(super) fn returns(&mut self, origin: &Origin, ticket: Ticket, now: Tick) {
+        if let Some(Breaker::Open(open)) = self.all.get_mut(origin)
+            && open.probe == Some(ticket)
+        {
+            (open.probe, open.until) = (None, now);
+        }
+    }
+
     /// A try has failed at `at`. Returns whether a job that asked has its answer.
     ///
     /// `rest` tells how long the next rest of an origin is, by its number and the one before it.
@@ -196,6 +205,14 @@ impl Breakers {
         true
     }
 
+    /// The job that asks whether this origin is back.
+    pub(super) fn probe(&self, origin: &Origin) -> Option<Ticket> {
+        match self.all.get(origin)? {
+            Breaker::Closed(_) => None,
+            Breaker::Open(open) => open.probe,
+        }
+    }
+
     /// How often one opened, and for how long they were open until `now`.
     pub(super) fn opened(&self, now: Tick) -> (u64, Duration) {
         let open = self.all.values().filter_map(|breaker| match breaker {
@@ -214,14 +231,6 @@ impl Breakers {
     /// Origins in trouble.
     pub(super) fn origins(&self) -> impl Iterator<Item = &Origin> {
         self.all.keys()
-    }
-
-    /// The job that asks whether this origin is back.
-    pub(super) fn probe(&self, origin: &Origin) -> Option<Ticket> {
-        match self.all.get(origin)? {
-            Breaker::Closed(_) => None,
-            Breaker::Open(open) => open.probe,
-        }
     }
 
     /// Those of them to which at most one job is sent at once.

@@ -1,5 +1,6 @@
 //! How a run ends before its time: nothing new is sent, what is in flight ends. Floor 3: rules.
 
+use super::held::Phase;
 use super::order::InOrder;
 use super::{Action, End, Engine, Signal, Stopped, Wish};
 use crate::units::Tick;
@@ -7,7 +8,9 @@ use crate::units::Tick;
 impl Engine {
     /// Whether nothing new is sent.
     pub(super) fn is_draining(&self) -> bool {
-        self.ending.has_begun() || self.stops.stopped().is_some() || self.time_up
+        let lost = self.asking.as_ref().and_then(|asking| asking.lost());
+        let by_rule = self.stops.stopped().is_some();
+        self.ending.has_begun() || by_rule || self.time_up || lost.is_some()
     }
 
     /// The rule that has ended the run before its time, once one has.
@@ -19,8 +22,10 @@ impl Engine {
     pub(super) fn early_end(&self) -> Option<(End, Option<Tick>)> {
         let signal = self.ending.first().map(End::Signalled);
         let rule = self.stops.stopped().cloned().map(End::Stopped);
+        let lost = self.asking.as_ref().and_then(|asking| asking.lost());
+        let lost = lost.cloned().map(End::StoreLost);
         let time = self.time_up.then_some(End::TimeUp);
-        Some((signal.or(rule).or(time)?, self.over_at()))
+        Some((signal.or(rule).or(lost).or(time)?, self.over_at()))
     }
 
     /// When a run that is draining is over at the latest.
@@ -65,7 +70,7 @@ impl Engine {
     }
 
     /// Everything that is not in flight is withdrawn, and what is held back and was never sent.
-    fn withdraw_all(&mut self, actions: &mut Vec<Action>) {
+    pub(super) fn withdraw_all(&mut self, actions: &mut Vec<Action>) {
         self.agenda.clear();
         self.lanes.clear();
         self.rests.clear();
@@ -74,6 +79,9 @@ impl Engine {
             self.forget(ticket);
         }
         for ticket in self.roll.grounded() {
+            if self.roll.peek(ticket).phase == Phase::Asking {
+                self.unask(ticket);
+            }
             self.vanish(ticket, actions);
         }
     }
@@ -86,6 +94,7 @@ impl Engine {
                 End::Finished
                 | End::TimeUp
                 | End::InputLost(_)
+                | End::StoreLost(_)
                 | End::Stopped(_)
                 | End::Signalled(_),
             ) => {

@@ -9,6 +9,7 @@ use super::keyed::{Scope, StateId, States};
 use super::lanes::Pays;
 use super::obstacle::{Elder, Obstacle, Stops, Until};
 use super::paid::Paid;
+use super::remote::{Owed, Remotes};
 use super::rule::Rule;
 use super::rules::{Order, Refund, Rules};
 use crate::job::Job;
@@ -25,18 +26,28 @@ pub(super) struct Holds {
     /// The states that its lane meets.
     pub(super) states: Arc<[StateId]>,
     taken: Vec<Option<Hold>>,
+    /// How often others had begun to decide in the place of a store when it was taken.
+    turn: u32,
+    /// What was paid to a store that others share.
+    pub(super) owed: Vec<Owed>,
 }
 
 impl Holds {
     /// Nothing taken yet.
     pub(super) fn none(states: Arc<[StateId]>) -> Self {
         let taken = Vec::with_capacity(states.len());
-        Self { states, taken }
+        Self {
+            states,
+            taken,
+            turn: 0,
+            owed: Vec::new(),
+        }
     }
 
     /// The same in the memory of one that is settled.
     pub(super) fn anew(mut self, states: Arc<[StateId]>) -> Self {
         self.taken.clear();
+        self.owed.clear();
         Self { states, ..self }
     }
 }
@@ -45,16 +56,17 @@ impl Holds {
 #[derive(Debug)]
 pub(super) struct Gate {
     /// Slots first, then the limits in the order of the command line.
-    rules: Vec<Rule>,
+    pub(super) rules: Vec<Rule>,
     /// The states of the rules that have one for all; `None` for the others.
     shared: Vec<Option<StateId>>,
-    states: States,
+    pub(super) states: States,
     /// The rule on the slots of each origin.
     host_slots: Option<usize>,
     /// The rules that learn stand last, from here on, one for each of [`Counts::ALL`].
     adaptive: Option<usize>,
-    setting: Setting,
+    pub(super) setting: Setting,
     refund: Refund,
+    pub(super) remotes: Remotes,
     /// How long windows are kept that keep a measured guard.
     guard: Option<Duration>,
     /// At which moments a rule that keeps a log is told of them.
@@ -74,7 +86,7 @@ pub(super) enum Asks {
 
 impl Asks {
     /// Whether it has to do with this rule.
-    fn pays(self, rule: &Rule) -> bool {
+    pub(super) fn pays(self, rule: &Rule) -> bool {
         match self {
             Self::First => true,
             Self::Next => !rule.is_slots(),
@@ -99,10 +111,14 @@ impl Gate {
         let limits = (0..rules.limits.len()).map(|number| Rule::limit(number, rules, &keys));
         let learnt = Counts::ALL.iter().filter(|_| rules.adaptive);
         let learnt = learnt.map(|counts| Rule::adaptive(*counts));
-        let given = slots.into_iter().chain(per_host).chain(limits);
+        let shared_slots = rules.sharing.as_ref().and_then(|sharing| sharing.slots);
+        let shared_slots = shared_slots.map(Rule::shared_slots);
+        let slots = slots.into_iter().chain(per_host);
+        let given = slots.chain(shared_slots).chain(limits);
         let all: Vec<_> = given.chain(learnt).collect();
         let mut gate = Self {
             adaptive: rules.adaptive.then(|| all.len() - Counts::ALL.len()),
+            remotes: Remotes::of(&all),
             rules: all,
             shared: Vec::new(),
             states: States::default(),
@@ -139,6 +155,7 @@ impl Gate {
             states,
             setting,
             guard,
+            remotes,
             ..
         } = self;
         let each = rules.iter().enumerate().map(|(rule, one)| {
@@ -152,7 +169,9 @@ impl Gate {
                     &lane
                 }
             };
-            states.of(rule, key, || one.build(setting, *guard, Some(key)))
+            states.of(rule, key, || {
+                remotes.new_state(one, setting, one.build(setting, *guard, Some(key)))
+            })
         });
         each.collect()
     }
@@ -355,8 +374,10 @@ impl Gate {
     /// Takes everything, at the moment that [`Gate::opening`] told.
     pub(super) fn take(&mut self, job: &Job, at: Tick, holds: &mut Holds, asks: Asks) {
         holds.taken.clear();
+        holds.turn = self.remotes.turn;
         for (rule, &state) in self.rules.iter().zip(&*holds.states) {
             let cost = rule.charge.of(job).filter(|_| asks.pays(rule));
+            let cost = cost.filter(|_| !self.remotes.decides(rule));
             let limit = self.states.limit_mut(state);
             holds.taken.push(cost.map(|cost| limit.take(at, cost)));
         }
@@ -390,9 +411,13 @@ impl Gate {
         }
         let rules = self.rules.iter().zip(&*holds.states);
         for ((rule, &state), hold) in rules.zip(&mut holds.taken) {
-            if let Some(hold) = hold.as_mut().filter(|_| rule.leaves() == leaves) {
+            let own = hold.as_mut().filter(|_| rule.leaves() == leaves);
+            if let Some(hold) = own.filter(|_| self.remotes.knows(rule, holds.turn)) {
                 self.states.limit_mut(state).moved(hold, at);
             }
+        }
+        if !holds.owed.is_empty() {
+            self.owed_moved(holds, at, leaves);
         }
     }
 
@@ -428,7 +453,7 @@ impl Gate {
         self.settle(holds, at, Moment::Recorded, |_| Some(Used::Unknown));
     }
 
-    fn settle(
+    pub(super) fn settle(
         &mut self,
         holds: &mut Holds,
         at: Tick,
@@ -442,9 +467,13 @@ impl Gate {
                 && hold.is_some()
                 && let Some(used) = used(rule.charge)
                 && let Some(hold) = hold.take()
+                && self.remotes.knows(rule, holds.turn)
             {
                 limit.settle(hold, at, used);
             }
+        }
+        if !holds.owed.is_empty() {
+            self.owed_settled(holds, at, moment, |rule| used(rule.charge));
         }
     }
 }

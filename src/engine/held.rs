@@ -1,9 +1,10 @@
 //! The lines that the engine holds, and how far each has come. Floor 3: rules.
 
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::gate::Holds;
+use super::gate::{Asks, Holds};
 use super::heads::LaneId;
 use super::hop::Away;
 use super::keyed::StateId;
@@ -41,6 +42,14 @@ impl Held {
         self.work.as_ref().expect(ONE_ANSWER)
     }
 
+    /// What is asked for next, and how.
+    pub(super) fn asks(&self) -> (&Arc<Job>, Asks) {
+        match &self.away {
+            None => (&self.work().job, Asks::First),
+            Some(away) => (away.job(), Asks::Next),
+        }
+    }
+
     /// The try that is in flight.
     pub(super) fn current(&mut self) -> &mut Try {
         self.work.as_mut().expect(ONE_ANSWER).current()
@@ -54,6 +63,8 @@ pub(super) enum Phase {
     Early,
     /// In its lane.
     Waiting,
+    /// With all that is kept here, it asks the store for the rest.
+    Asking,
     /// Before its next try.
     Resting,
     /// In flight.
@@ -82,6 +93,10 @@ pub(super) struct Work {
     /// What last held it.
     pub(super) blocker: Option<Owner>,
     pub(super) waits: Spans,
+    /// Since when it asks the store.
+    pub(super) asked_at: Option<Tick>,
+    /// How long it has, since it waits.
+    pub(super) asked_for: Duration,
     /// The tries that its result tells, the one in flight last.
     pub(super) tries: Vec<Try>,
     /// All that were begun.
@@ -135,6 +150,8 @@ impl Work {
             waits_since: None,
             blocker: None,
             waits: Spans::default(),
+            asked_at: None,
+            asked_for: Duration::ZERO,
             // Most jobs need one, and its memory is got when there is time: not at the grant.
             tries: Vec::with_capacity(1),
             attempts: 0,
@@ -164,7 +181,21 @@ impl Work {
     /// The wait for the try that is in flight is over.
     pub(super) fn waited(&mut self, at: Tick) {
         let span = at.since(self.waits_since.unwrap_or(at));
-        self.waits.push(self.blocker.unwrap_or(Owner::Slot), span);
+        let store = mem::take(&mut self.asked_for).min(span);
+        self.waits.push(
+            self.blocker.unwrap_or(Owner::Slot),
+            span.saturating_sub(store),
+        );
+        if !store.is_zero() {
+            self.waits.push(Owner::Store, store);
+        }
+    }
+
+    /// The store has answered.
+    pub(super) fn answered_by_store(&mut self, at: Tick) {
+        if let Some(since) = self.asked_at.take() {
+            self.asked_for = self.asked_for.saturating_add(at.since(since));
+        }
     }
 
     /// So is the opening of its connection, well or badly, since its grant.
@@ -189,7 +220,12 @@ impl Work {
         match (phase, self.tries.split_last()) {
             (Phase::Flying, Some((_, ended))) => ended,
             (
-                Phase::Early | Phase::Flying | Phase::Waiting | Phase::Resting | Phase::Done(_),
+                Phase::Early
+                | Phase::Flying
+                | Phase::Waiting
+                | Phase::Asking
+                | Phase::Resting
+                | Phase::Done(_),
                 _,
             ) => &self.tries,
         }
@@ -317,7 +353,7 @@ impl Roll {
     /// Every job that is not due, waits or rests.
     pub(super) fn grounded(&self) -> Vec<Ticket> {
         let grounded = |held: &Held| match held.phase {
-            Phase::Early | Phase::Waiting | Phase::Resting => true,
+            Phase::Early | Phase::Waiting | Phase::Asking | Phase::Resting => true,
             Phase::Flying | Phase::Done(_) => false,
         };
         let places = self.places.iter().enumerate();

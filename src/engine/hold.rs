@@ -37,7 +37,10 @@ impl Engine {
             let hold = until.map_or(HoldOn::Open(owner), |until| HoldOn::Until(owner, until));
             (seq, hold)
         });
-        let oldest = open.into_iter().chain(parked).min_by_key(|(seq, _)| *seq);
+        let asks = self.askers().min();
+        let asks = asks.map(|seq| (seq, HoldOn::Open(Owner::Store)));
+        let all = open.into_iter().chain(parked).chain(asks);
+        let oldest = all.min_by_key(|(seq, _)| *seq);
         let (head, hold) = match oldest {
             Some((
                 seq,
@@ -63,7 +66,7 @@ impl Engine {
         let held = self.roll.peek(oldest);
         match held.phase {
             Phase::Waiting | Phase::Resting => {}
-            Phase::Early | Phase::Flying | Phase::Done(_) => return None,
+            Phase::Early | Phase::Asking | Phase::Flying | Phase::Done(_) => return None,
         }
         if let Some((_, (until, why))) = self.lanes.resting_head(held.lane?) {
             return Some(HoldOn::Until(why.owner(), until));

@@ -35,6 +35,18 @@ pub(super) struct Away {
     give_up_at: Tick,
 }
 
+impl Away {
+    /// What is asked there.
+    pub(super) fn job(&self) -> &Arc<Job> {
+        &self.job
+    }
+
+    /// When the redirect came.
+    pub(super) fn since(&self) -> Tick {
+        self.since
+    }
+}
+
 /// Why a request has its place.
 const IS_AWAY: &str = "what waits to go on was sent on";
 
@@ -214,11 +226,23 @@ impl Engine {
     }
 
     fn goes_out(&mut self, ticket: Ticket, at: Tick, actions: &mut Vec<Action>) {
+        let held = self.roll.get(ticket);
+        let away = held.away.as_ref().expect(IS_AWAY);
+        self.gate.take(&away.job, at, &mut held.holds, Asks::Next);
+        if self.gate.is_asked(&away.job, Asks::Next) {
+            self.hops.remove(&(held.seq, ticket));
+            self.ask(ticket);
+        } else {
+            self.goes_on_now(ticket, at, actions);
+        }
+    }
+
+    /// Everything is granted.
+    pub(super) fn goes_on_now(&mut self, ticket: Ticket, at: Tick, actions: &mut Vec<Action>) {
         let now = self.now;
         let held = self.roll.get(ticket);
         let lane = held.lane.expect(IN_A_LANE);
         let away = held.away.as_ref().expect(IS_AWAY);
-        self.gate.take(&away.job, at, &mut held.holds, Asks::Next);
         let work = held.work.as_mut().expect(HAS_WORK);
         let attempt = work.attempts;
         let current = work.current();

@@ -156,6 +156,11 @@ impl States {
         &mut *self.state_mut(id).limit
     }
 
+    /// The value of the rule's key that a state is for; `None` if it is for all.
+    pub(super) fn key(&self, id: StateId) -> Option<&Arc<str>> {
+        self.state(id).key.as_ref()
+    }
+
     /// The limits of all states of a rule.
     pub(super) fn of_rule(&mut self, rule: usize) -> impl Iterator<Item = &mut dyn Limit> {
         let states = self.all.iter_mut().flatten();
@@ -263,7 +268,11 @@ pub(super) mod tests {
         engine.decide(now, &mut actions);
         let sent = actions.iter().find_map(|action| match action {
             Action::Send(ticket, ..) => Some(*ticket),
-            Action::Read(_) | Action::Prepare(..) | Action::Record(..) | Action::Stop(_) => None,
+            Action::Read(_)
+            | Action::Prepare(..)
+            | Action::Store(_)
+            | Action::Record(..)
+            | Action::Stop(_) => None,
         });
         let ticket = sent.unwrap_or_else(|| panic!("{nth} is not sent: {actions:?}"));
         let head = Head {

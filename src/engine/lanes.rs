@@ -465,6 +465,13 @@ impl Lanes {
         }
     }
 
+    /// Every lane is looked at again: other limits decide.
+    pub(super) fn reopen_all(&mut self) {
+        while let Some((_, id)) = self.parked.first() {
+            self.reopen(id);
+        }
+    }
+
     /// Lanes whose moment has come are looked at again.
     pub(super) fn reopen_due(&mut self, now: Tick) {
         while let Some(&(until, id)) = self.timers.first().filter(|(until, _)| *until <= now) {
@@ -641,11 +648,25 @@ impl Lanes {
         lane.fresh.back().copied()
     }
 
+    /// Whether this job asks if the origin of its lane is back.
+    pub(super) fn is_probe(&self, id: LaneId, ticket: Ticket) -> bool {
+        self.breakers.probe(&self.lane(id).origin) == Some(ticket)
+    }
+
     /// A job of this lane goes, which is over by then.
     pub(super) fn goes(&mut self, id: LaneId, ticket: Ticket, until: Tick) {
         if !self.breakers.are_calm() {
             let origin = self.lane(id).origin.clone();
             self.breakers.goes(&origin, ticket, until);
+        }
+    }
+
+    /// A job of this lane does not go after all.
+    pub(super) fn returns(&mut self, id: LaneId, ticket: Ticket, now: Tick) {
+        if !self.breakers.are_calm() {
+            let origin = self.lane(id).origin.clone();
+            self.breakers.returns(&origin, ticket, now);
+            self.look_again(&origin, now);
         }
     }
 
@@ -839,11 +860,6 @@ impl Lanes {
         let troubled = self.breakers.origins().count();
         let named = self.by_name.len() + self.unreachable.len() + troubled;
         (self.all.iter().flatten().count(), named)
-    }
-
-    /// Whether this job asks if the origin of its lane is back.
-    pub(super) fn is_probe(&self, id: LaneId, ticket: Ticket) -> bool {
-        self.breakers.probe(&self.lane(id).origin) == Some(ticket)
     }
 
     /// Origins that rest, or that one job asks whether they are back.

@@ -7,6 +7,7 @@ mod adaptive;
 mod admission;
 mod agenda;
 mod ahead;
+mod asking;
 #[cfg(test)]
 mod audit;
 mod breaker;
@@ -29,6 +30,7 @@ mod obstacle;
 mod order;
 mod paid;
 mod patience;
+mod remote;
 mod rests;
 mod rule;
 mod rules;
@@ -50,6 +52,7 @@ use http::StatusCode;
 
 use admission::Scan;
 use agenda::Agenda;
+use asking::Asking;
 use breaker::Sign;
 pub use ending::{Ending, Wish};
 use gate::Gate;
@@ -106,6 +109,8 @@ pub struct Engine {
     hops: BTreeSet<(u64, Ticket)>,
     /// Those of them that have their moment: no job makes them wait longer.
     going_on: Vec<Elder>,
+    /// `None` where the limits are not shared.
+    asking: Option<Box<Asking>>,
     /// Results that are handed over to be written.
     recording: usize,
     /// What is not yet handed over, where that has an order.
@@ -153,6 +158,7 @@ impl Engine {
             flying: 0,
             hops: BTreeSet::new(),
             going_on: Vec::new(),
+            asking: rules.sharing.as_ref().map(|own| Box::new(Asking::new(own))),
             recording: 0,
             in_order: match rules.order {
                 Order::ByCompletion => None,
@@ -203,6 +209,7 @@ impl Engine {
             Event::Recorded(ticket) => self.recorded(ticket),
             Event::SinkLost(problem) => self.stop(End::SinkLost(problem), actions),
             Event::Cancel(seq) => self.withdraw(seq, actions),
+            Event::Store(word, at) => self.hear_store(word, at),
             Event::Signal(signal, at) => self.signalled(signal, at, actions),
         }
         self.heed_rules(actions);
@@ -217,6 +224,7 @@ impl Engine {
             return None;
         }
         self.heed_time(actions);
+        let store = self.heed_store(actions);
         self.wake();
         self.come(actions);
         self.measure_guard();
@@ -231,6 +239,7 @@ impl Engine {
             // Who was looked at is withdrawn.
             scan = Scan::default();
         }
+        self.tell_store(actions);
         let idle = self.is_idle();
         if let Some((end, over)) = self.early_end() {
             if idle || over.is_some_and(|at| at <= self.now) {
@@ -251,7 +260,7 @@ impl Engine {
             Turn {
                 hold,
                 head,
-                waiting: self.lanes.waiting() + self.rests.len(),
+                waiting: self.load().1,
             },
         );
         let next = [
@@ -262,6 +271,7 @@ impl Engine {
             rest,
             self.next_deadline(),
             hop,
+            store,
             self.over_at(),
             self.time_ends(),
         ];
@@ -290,7 +300,8 @@ impl Engine {
 
     /// Tries in flight, and jobs that wait or rest.
     pub fn load(&self) -> (usize, usize) {
-        (self.flying, self.lanes.waiting() + self.rests.len())
+        let waiting = self.lanes.waiting() + self.rests.len() + self.askers().count();
+        (self.flying, waiting)
     }
 
     /// What is counted until now.
@@ -314,6 +325,9 @@ impl Engine {
     pub fn close(mut self, now: Tick) -> Summary {
         let (times, span) = self.lanes.broken(self.now.max(now));
         self.metrics.broken(times, span);
+        if let Some(asking) = &self.asking {
+            self.metrics.store(asking.seen(self.now.max(now)));
+        }
         for held in self.roll.undone() {
             let work = held.work();
             self.metrics
@@ -522,6 +536,13 @@ impl Engine {
     }
 
     // Fly.
+
+    /// What the store is to be told goes out.
+    fn tell_store(&mut self, actions: &mut Vec<Action>) {
+        if self.asking.is_some() {
+            actions.extend(self.gate.wishes().into_iter().map(Action::Store));
+        }
+    }
 
     fn grant(&mut self, ticket: Ticket, charged_at: Tick) -> Action {
         let (now, blocker) = (self.now, self.blocker);
@@ -874,6 +895,7 @@ impl Engine {
             (Phase::Early, _) => {
                 self.agenda.take(|own| own == ticket);
             }
+            (Phase::Asking, _) => self.unask(ticket),
             (Phase::Waiting | Phase::Flying | Phase::Done(_), _) => return,
         }
         self.vanish(ticket, actions);

@@ -8,12 +8,22 @@ use super::keyed::{Scope, StateId};
 use super::obstacle::Stops;
 use super::rules::Rules;
 use super::seam::Pasts;
+use super::share::Common;
 use crate::job::Job;
 use crate::limit::{
-    Adaptive, Counts, Guard, KeyBy, Kind, Leaves, Limit, Moment, Setting, Slots, Spec,
+    Adaptive, Counts, Free, Guard, KeyBy, Kind, Leaves, Limit, Moment, Remote, Setting, Slots, Spec,
 };
 use crate::metrics::Owner;
-use crate::units::Cost;
+use crate::units::{Cost, Tick};
+
+/// How a run goes on without the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Alone {
+    /// With its part, one of so many.
+    Of(u32),
+    /// Without these limits.
+    Open,
+}
 
 /// How a rule starts for another key.
 #[derive(Debug)]
@@ -21,6 +31,10 @@ enum Build {
     Slots(Cost, Moment),
     Limit(Box<Spec>, Pasts),
     Adaptive,
+    /// A limit that a store keeps.
+    Remote(Common, Box<Spec>),
+    /// Slots that a store keeps.
+    RemoteSlots(Cost),
 }
 
 #[derive(Debug)]
@@ -36,9 +50,44 @@ pub(super) struct Rule {
 impl Rule {
     pub(super) fn leaves(&self) -> Leaves {
         match &self.build {
-            Build::Slots(..) => Leaves::Send,
+            Build::Slots(..) | Build::RemoteSlots(_) => Leaves::Send,
             Build::Adaptive => Leaves::Reply,
-            Build::Limit(spec, _) => spec.leaves,
+            Build::Limit(spec, _) | Build::Remote(_, spec) => spec.leaves,
+        }
+    }
+
+    /// What a store calls it that keeps it.
+    pub(super) fn remote(&self) -> Option<Common> {
+        match &self.build {
+            Build::Remote(common, _) => Some(*common),
+            Build::RemoteSlots(_) => Some(Common::Slots),
+            Build::Slots(..) | Build::Limit(..) | Build::Adaptive => None,
+        }
+    }
+
+    /// Whether a store keeps a log for it, and is told when something left.
+    pub(super) fn is_remote_log(&self) -> bool {
+        matches!(&self.build, Build::Remote(_, spec) if spec.kind == Kind::Window)
+    }
+
+    /// What decides from `now` on in the place of a store that is away.
+    pub(super) fn stand_in(
+        &self,
+        alone: Alone,
+        now: Tick,
+        setting: &Setting,
+    ) -> Option<Box<dyn Limit>> {
+        match (&self.build, alone) {
+            (Build::Remote(..), Alone::Open) => Some(Box::new(Free(Moment::Ended))),
+            (Build::RemoteSlots(_), Alone::Open) => Some(Box::new(Free(Moment::Recorded))),
+            (Build::Remote(_, spec), Alone::Of(members)) => {
+                Some(spec.share_of(members, now, setting))
+            }
+            (Build::RemoteSlots(most), Alone::Of(members)) => {
+                let part = Cost::new(most.get() / u64::from(members.max(1)));
+                Some(Box::new(Slots::new(part.unwrap_or(Cost::ONE))))
+            }
+            (Build::Slots(..) | Build::Limit(..) | Build::Adaptive, _) => None,
         }
     }
 
@@ -70,6 +119,8 @@ impl Rule {
         match &self.build {
             Build::Slots(slots, until) => Box::new(Slots::kept_until(*until, *slots)),
             Build::Adaptive => Box::new(Adaptive::default()),
+            Build::Remote(_, spec) => Box::new(Remote::rate(&spec.rate, spec.burst)),
+            Build::RemoteSlots(most) => Box::new(Remote::slots(*most)),
             Build::Limit(spec, pasts) => {
                 let mut limit = spec.go_on(setting, pasts.of(key));
                 if let Some(guard) = guard.and_then(|guard| self.measured(setting, guard)) {
@@ -91,7 +142,11 @@ impl Rule {
             {
                 Some(guard.min(spec.rate.period / 100))
             }
-            Build::Limit(..) | Build::Slots(..) | Build::Adaptive => None,
+            Build::Limit(..)
+            | Build::Slots(..)
+            | Build::Adaptive
+            | Build::Remote(..)
+            | Build::RemoteSlots(_) => None,
         }
     }
 
@@ -103,6 +158,17 @@ impl Rule {
             capacity: most,
             scope,
             build: Build::Slots(most, until),
+        }
+    }
+
+    /// So many slots of all who share them.
+    pub(super) fn shared_slots(most: Cost) -> Self {
+        Self {
+            owner: Owner::SharedSlot,
+            charge: Charge::Slots,
+            capacity: most,
+            scope: Scope::All,
+            build: Build::RemoteSlots(most),
         }
     }
 
@@ -127,7 +193,10 @@ impl Rule {
             charge: spec.counts.into(),
             capacity: spec.burst,
             scope: key.map_or(Scope::All, Scope::Key),
-            build: Build::Limit(Box::new(spec.clone()), rules.seam.pasts(spec, key, rules)),
+            build: match rules.sharing {
+                Some(_) => Build::Remote(Common::Limit(number), Box::new(spec.clone())),
+                None => Build::Limit(Box::new(spec.clone()), rules.seam.pasts(spec, key, rules)),
+            },
         }
     }
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::charge::Charge;
+use super::share::Sharing;
 use super::{LookAhead, Seam, StopIf};
 use crate::job::Job;
 use crate::limit::{Kind, NeverFits, Setting, Spec};
@@ -64,6 +65,9 @@ pub struct Rules {
     pub look_ahead: LookAhead,
     /// Where the limits go on from.
     pub seam: Seam,
+    /// Whether the rate limits are shared with other processes through a store, which then keeps them; `None`: they are
+    /// those of this run alone.
+    pub sharing: Option<Sharing>,
     /// In which order results are written.
     pub order: Order,
     /// What ends the run before its time, as at a first signal.
@@ -190,6 +194,7 @@ impl Default for Rules {
             timeout: Duration::from_secs(30),
             look_ahead: LookAhead::default(),
             seam: Seam::default(),
+            sharing: None,
             order: Order::default(),
             stop_if: Vec::new(),
             grace: None,
@@ -214,7 +219,12 @@ impl Rules {
 
     /// The first bound that can never hold this job, unless it may wait and owe.
     pub fn refuses(&self, job: &Job) -> Option<(Owner, NeverFits)> {
-        let slots = [(Owner::Slot, self.slots), (Owner::HostSlot, self.per_host)];
+        let shared = self.sharing.as_ref().and_then(|sharing| sharing.slots);
+        let slots = [
+            (Owner::Slot, self.slots),
+            (Owner::HostSlot, self.per_host),
+            (Owner::SharedSlot, shared),
+        ];
         let slots = slots
             .into_iter()
             .filter_map(|(owner, most)| Some((owner, Charge::Slots, most?)));

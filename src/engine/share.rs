@@ -3,6 +3,8 @@
 //! Each [`Wish::Admit`] gets exactly one [`Answer`], in the order of the asks; the other wishes get none. The store
 //! counts by its own clock: moments here are those of the run, and reach the store as so long ago.
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -117,4 +119,54 @@ pub enum Word {
     Members(u32),
     /// It cannot be worked with, whatever is done here: the limits of others differ, say.
     Unfit(Problem),
+}
+
+/// What a run shares with others through a store: all of its rate limits, and these.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sharing {
+    /// Most tries in flight of all who share them; `None` without a limit.
+    pub slots: Option<Cost>,
+    /// What becomes of the limits while the store is away.
+    pub on_loss: OnLoss,
+    /// With [`OnLoss::Stop`], the longest that a run waits for it.
+    pub grace: Duration,
+}
+
+/// What becomes of the shared limits while the store is away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnLoss {
+    /// Nothing is sent; after a grace the run ends.
+    #[default]
+    Stop,
+    /// The run keeps its part of each by itself, as many as the members that it last knew of.
+    Local,
+    /// None of them holds.
+    Open,
+}
+
+impl OnLoss {
+    const ALL: [Self; 3] = [Self::Stop, Self::Local, Self::Open];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Local => "local",
+            Self::Open => "open",
+        }
+    }
+}
+
+impl fmt::Display for OnLoss {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.word())
+    }
+}
+
+impl FromStr for OnLoss {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let own = Self::ALL.into_iter().find(|own| own.word() == text);
+        own.ok_or_else(|| "write stop, local or open".to_owned())
+    }
 }

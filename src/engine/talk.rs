@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Stopped;
+use super::share::{Wish, Word};
 use crate::error::Problem;
 use crate::job::{BadLine, Job};
 use crate::outcome::{Failure, Head, Outcome, Reply, Status};
@@ -47,6 +48,8 @@ pub enum Event {
     SinkLost(Problem),
     /// The job at this position of the input is withdrawn, if it still waits.
     Cancel(u64),
+    /// The store through which limits are shared says this, at this moment.
+    Store(Word, Tick),
     /// The user or the system wants the run to end, since this moment; the engine counts them.
     Signal(Signal, Tick),
 }
@@ -77,6 +80,8 @@ pub enum Action {
     Prepare(Arc<Job>, usize),
     /// Send this job now. What a redirect asks for comes as a job of its own, for the same ticket.
     Send(Ticket, Arc<Job>, Grant),
+    /// Tell this to the store through which limits are shared.
+    Store(Wish),
     /// Write this result.
     Record(Ticket, Box<Outcome>),
     /// The run is over.
@@ -111,6 +116,8 @@ pub enum End {
     InputLost(Problem),
     /// Results could not be written.
     SinkLost(Problem),
+    /// The store through which limits are shared is needed and not there; what was in flight is finished.
+    StoreLost(Problem),
     /// One of the rules for an early end is true; what was in flight is finished unless the grace was over.
     Stopped(Stopped),
     /// A signal; what was in flight is finished unless a second one came, or the grace was over.
@@ -125,6 +132,7 @@ impl End {
             Self::TimeUp => "time_up",
             Self::InputLost(_) => "input_lost",
             Self::SinkLost(_) => "results_lost",
+            Self::StoreLost(_) => "store_lost",
             Self::Stopped(_) => "stopped",
             Self::Signalled(Signal::Interrupt) => "interrupted",
             Self::Signalled(Signal::Terminate) => "terminated",

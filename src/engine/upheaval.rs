@@ -1,11 +1,14 @@
 //! Random worlds against the engine: whatever happens, its counts add up and every run ends. Floor 3: rules.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
 
+use super::share::{
+    Answer, AskId, Charged, HeldBy, Mark, OnLoss, Part, Sharing, Wish as Wanted, Word,
+};
 use super::*;
 use crate::dice::{STEP, mix};
 use crate::error::Exit;
@@ -105,7 +108,21 @@ struct World {
     /// Those of them that an earlier run had.
     done_before: u64,
     withdrawn: BTreeSet<u64>,
+    store: Shared,
     end: Option<End>,
+}
+
+/// The store through which the run shares its limits.
+#[derive(Debug, Default)]
+struct Shared {
+    /// What is asked and has no answer.
+    asks: VecDeque<(AskId, Box<[Part]>)>,
+    /// What was charged and is not settled.
+    marks: BTreeMap<Mark, Cost>,
+    charged: u64,
+    away: bool,
+    /// It is away for too long.
+    lost: Option<Tick>,
 }
 
 fn rules(dice: &mut Dice) -> Rules {
@@ -158,7 +175,7 @@ fn rules(dice: &mut Dice) -> Rules {
         },
         time: dice
             .once_in(8)
-            .then(|| Duration::from_millis(dice.below(2_000))),
+            .then(|| Duration::from_millis(1 + dice.below(2_000))),
         retry: Policy {
             backoff: Backoff {
                 min: Duration::from_millis(1),
@@ -186,6 +203,11 @@ fn rules(dice: &mut Dice) -> Rules {
             jobs: usize::try_from(1 + dice.below(40)).unwrap(),
             bytes: 1 + dice.below(30_000),
         },
+        sharing: dice.once_in(3).then(|| Sharing {
+            slots: Cost::new(dice.below(6)),
+            on_loss: dice.pick(&[OnLoss::Stop, OnLoss::Local, OnLoss::Open]),
+            grace: Duration::from_millis(dice.below(300)),
+        }),
         ..Rules::default()
     }
 }
@@ -236,6 +258,7 @@ impl World {
             recorded: BTreeSet::new(),
             done_before: 0,
             withdrawn: BTreeSet::new(),
+            store: Shared::default(),
             end: None,
         }
     }
@@ -300,12 +323,16 @@ impl World {
 
     /// Whether nothing new may be sent.
     fn drains(&self) -> bool {
-        self.signal.is_some() || self.ruled.is_some() || self.timed.is_some()
+        let by_rule = self.ruled.is_some() || self.timed.is_some();
+        self.signal.is_some() || by_rule || self.store.lost.is_some()
     }
 
     /// A rule has just ended the run: all that was not sent and has no result by then is withdrawn.
     fn heed(&mut self, actions: &[Action]) {
+        let asking = self.engine.asking.as_ref();
+        let lost = asking.is_some_and(|asking| asking.lost().is_some());
         match (self.engine.stopped_by(), self.engine.time_up) {
+            _ if lost && self.store.lost.is_none() => self.store.lost = Some(self.now),
             (Some(_), _) if self.ruled.is_none() => self.ruled = Some(self.now),
             (None, true) if self.timed.is_none() => {
                 let time = self.engine.rules.time.into_iter();
@@ -320,7 +347,7 @@ impl World {
         let before = actions.iter().filter_map(|action| match action {
             Action::Send(_, job, _) => Some(job.place.line),
             Action::Record(_, outcome) => Some(outcome.seq),
-            Action::Read(_) | Action::Prepare(..) | Action::Stop(_) => None,
+            Action::Read(_) | Action::Prepare(..) | Action::Store(_) | Action::Stop(_) => None,
         });
         // What was tried and then waited too long has its result, though an older one holds that back.
         let done = self.engine.roll.all().map(|(_, held)| held);
@@ -366,7 +393,10 @@ impl World {
             // Nor has one that waited too long to go on.
             let hops = &self.engine.hops;
             let flying = self.flying.iter().filter(|(ticket, flight)| {
-                !flight.waits || !self.drains() || hops.contains(&(flight.seq, **ticket))
+                let asking = self.engine.asking.as_ref();
+                let asks = asking.is_some_and(|own| own.has(**ticket));
+                let waits_on = asks || hops.contains(&(flight.seq, **ticket));
+                !flight.waits || !self.drains() || waits_on
             });
             let flying = flying.map(|(_, flight)| flight.seq);
             let held_back = self.held_back.values().map(|(seq, _)| *seq);
@@ -382,6 +412,7 @@ impl World {
         for action in actions {
             assert_eq!(self.end, None, "after the end: {action:?}");
             match action {
+                Action::Store(wish) => self.wish(wish),
                 Action::Prepare(_, most) => {
                     let slots = self.engine.rules.slots.map_or(u64::MAX, Cost::get);
                     assert!(most >= 1 && most as u64 <= slots.saturating_add(1).max(1_001));
@@ -469,6 +500,69 @@ impl World {
                 Action::Stop(end) => self.end = Some(end),
             }
         }
+    }
+
+    /// The store is told something.
+    fn wish(&mut self, wish: Wanted) {
+        match wish {
+            Wanted::Admit { id, parts, .. } => {
+                assert!(!parts.is_empty() && self.engine.rules.sharing.is_some());
+                let last = self.store.asks.back();
+                assert!(last.is_none_or(|(last, _)| *last < id));
+                self.store.asks.push_back((id, parts));
+            }
+            Wanted::Moved(bill, at) => {
+                assert_eq!(self.store.marks.get(&bill.mark), Some(&bill.cost));
+                assert!(at <= self.now);
+            }
+            Wanted::Settle(bill, ..) => {
+                let paid = self.store.marks.remove(&bill.mark);
+                assert_eq!(paid, Some(bill.cost), "it is settled once");
+            }
+            Wanted::Pause(..) => {}
+        }
+    }
+
+    /// The store says something.
+    fn hear_store(&mut self, rare: bool) {
+        let word = if self.store.away {
+            if rare && !self.dice.once_in(5) {
+                return;
+            }
+            self.store.away = false;
+            Word::Back
+        } else if rare && self.dice.once_in(40) {
+            self.store.away = true;
+            let problem = Problem::new(Exit::Store, "gone", "");
+            Word::Away(problem, self.now)
+        } else if rare && self.dice.once_in(20) {
+            let members = u32::try_from(1 + self.dice.below(4)).unwrap();
+            if self.dice.once_in(2) {
+                Word::Emptied
+            } else {
+                Word::Members(members)
+            }
+        } else if let Some((id, parts)) = self.store.asks.pop_front() {
+            let wait = Duration::from_millis(self.dice.below(50));
+            let all: Vec<HeldBy> = parts.iter().map(|part| HeldBy::Limit(part.of)).collect();
+            let by = self.dice.pick(&all);
+            let by = self.dice.pick(&[by, by, by, HeldBy::Pause]);
+            let answer = if self.dice.once_in(3) {
+                Answer::Refused(by, wait)
+            } else {
+                let charged = parts.iter().map(|part| {
+                    self.store.charged += 1;
+                    let mark = Mark(self.store.charged);
+                    self.store.marks.insert(mark, part.cost);
+                    Charged { mark, more: 0 }
+                });
+                Answer::Granted(charged.collect())
+            };
+            Word::Answered(id, answer)
+        } else {
+            return;
+        };
+        self.tell(Event::Store(word, self.now));
     }
 
     /// One line, or the end of the input.
@@ -621,8 +715,11 @@ impl World {
     /// Tries that waited too long to go on have ended.
     fn give_up(&mut self) {
         let waits = self.flying.iter().filter(|(_, flight)| flight.waits);
-        let hops = &self.engine.hops;
-        let over = waits.filter(|(ticket, flight)| !hops.contains(&(flight.seq, **ticket)));
+        let engine = &self.engine;
+        let over = waits.filter(|(ticket, flight)| {
+            let asks = engine.asking.as_ref().is_some_and(|own| own.has(**ticket));
+            !asks && !engine.hops.contains(&(flight.seq, **ticket))
+        });
         let over: Vec<Ticket> = over.map(|(ticket, _)| *ticket).collect();
         for ticket in over {
             self.is_over(ticket);
@@ -714,6 +811,9 @@ impl World {
                     let ticket = self.dice.pick(&recording);
                     self.recorded(ticket);
                 }
+                _ if self.engine.rules.sharing.is_some() && self.dice.once_in(2) => {
+                    self.hear_store(rare);
+                }
                 390..396 => self.cancel(),
                 396 if self.input_open => {
                     self.stock = 0;
@@ -745,7 +845,11 @@ impl World {
         self.sent.clear();
         let sent = |action: &Action| match action {
             Action::Send(_, job, _) => Some(job.origin.clone()),
-            Action::Read(_) | Action::Prepare(..) | Action::Record(..) | Action::Stop(_) => None,
+            Action::Read(_)
+            | Action::Prepare(..)
+            | Action::Store(_)
+            | Action::Record(..)
+            | Action::Stop(_) => None,
         };
         let sent: Vec<Origin> = actions.iter().filter_map(sent).collect();
         for origin in broken {
@@ -830,7 +934,10 @@ impl World {
         if let Some(slots) = engine.rules.slots {
             let flights = self.flying.values().map(|flight| flight.slots);
             let written = finished().filter_map(|(_, slots)| *slots);
-            let taken: u64 = flights.chain(written).sum();
+            let asking = engine.roll.all().map(|(_, held)| held);
+            let asking = asking.filter(|held| held.phase == Phase::Asking);
+            let asking = asking.map(|held| held.work().job.slots.get());
+            let taken: u64 = flights.chain(written).chain(asking).sum();
             assert_eq!(self.engine.gate.slots_taken(slots), taken, "slots");
             assert!(taken <= slots.get());
             let in_order = self.engine.in_order.as_ref().map(InOrder::taken);
@@ -852,7 +959,8 @@ impl World {
             if self.end.is_some() {
                 break;
             }
-            let pending = self.flying.len() + self.recording.len();
+            let store = self.store.asks.len() + usize::from(self.store.away);
+            let pending = self.flying.len() + self.recording.len() + store;
             let comes = pending > 0 || (self.asked > 0 && self.input_open);
             assert!(comes || next.is_some(), "the run waits for nothing");
             let pause = self
@@ -873,11 +981,17 @@ impl World {
                 );
                 assert!(!self.input_open && self.engine.roll.len() == 0);
             }
-            End::TimeUp | End::Signalled(_) | End::Stopped(_) if !self.stopped => {
+            End::TimeUp | End::Signalled(_) | End::Stopped(_) | End::StoreLost(_)
+                if !self.stopped =>
+            {
                 assert!(self.flying.is_empty() && self.recording.is_empty());
                 assert_eq!(self.engine.roll.len(), 0);
             }
-            End::TimeUp | End::Signalled(_) | End::Stopped(_) | End::SinkLost(_) => {}
+            End::TimeUp
+            | End::Signalled(_)
+            | End::Stopped(_)
+            | End::StoreLost(_)
+            | End::SinkLost(_) => {}
         }
         // What comes after the end is of no consequence.
         for ticket in self.flying.keys().copied().collect::<Vec<_>>() {

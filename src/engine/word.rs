@@ -71,6 +71,7 @@ impl Engine {
     /// Nothing of this key is sent until then: its server wants that.
     pub(super) fn rest(&mut self, lane: LaneId, until: Tick) {
         self.lanes.pause(lane, until, Rest::Asked);
+        self.share_pause(lane, until);
         self.rush(lane);
         self.metrics.paused();
     }
@@ -92,7 +93,11 @@ impl Engine {
         let early = self
             .agenda
             .take(|ticket| roll.peek(ticket).lane == Some(lane));
-        for ticket in resting.into_iter().chain(early) {
+        let asking = self.askers_of(lane);
+        for ticket in &asking {
+            self.unask(*ticket);
+        }
+        for ticket in resting.into_iter().chain(early).chain(asking) {
             self.vanish(ticket, actions);
         }
         if self.lanes.are_closed() {

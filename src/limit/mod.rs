@@ -15,6 +15,7 @@ mod ledger;
 mod meter;
 mod pace;
 mod past;
+mod remote;
 mod slots;
 mod spec;
 mod window;
@@ -29,6 +30,7 @@ pub use kind::Kind;
 pub use leaky::Leaky;
 pub use pace::Pace;
 pub use past::{Past, Since};
+pub use remote::{Free, Remote};
 pub use slots::Slots;
 pub use spec::{Anchor, Counts, Guard, Leaves, Setting, Spec};
 pub use window::Window;
@@ -153,6 +155,12 @@ pub trait Limit: std::fmt::Debug + Send {
     fn learn(&mut self, _lesson: &Lesson<'_>) -> Option<Learnt> {
         None
     }
+
+    /// A store that holds the state of this limit has refused it: nothing fits before `until`.
+    fn shut(&mut self, _until: Tick) {}
+
+    /// Another limit decides in the place of a store that is away; `None`: the store does again.
+    fn stands_in(&mut self, _limit: Option<Box<dyn Limit>>) {}
 
     /// When [`Limit::settle`] is due.
     fn settles_on(&self) -> Moment {

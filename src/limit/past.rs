@@ -1,9 +1,10 @@
 //! A limit that goes on from what was taken before the run. Floor 3: rules.
 
+use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use super::{Anchor, Hold, Kind, Level, Limit, Moment, Ready, Setting, Spec, Used};
-use crate::units::{Cost, Tick, nanos};
+use crate::units::{Cost, Rate, Tick, nanos};
 
 /// What was taken of a limit before the run, as far as it may still count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -72,6 +73,39 @@ impl Spec {
             limit,
             before: nanos(before),
         })
+    }
+}
+
+impl Spec {
+    /// What one of so many processes keeps of this limit for itself from `now` on, if nobody tells it what the
+    /// others do: its part of the rate, and nothing of that is there yet.
+    pub fn share_of(&self, members: u32, now: Tick, setting: &Setting) -> Box<dyn Limit> {
+        let members = NonZeroU64::from(NonZeroU32::new(members).unwrap_or(NonZeroU32::MIN));
+        let part = |of: NonZeroU64| NonZeroU64::new(of.get() / members).unwrap_or(NonZeroU64::MIN);
+        let rate = &self.rate;
+        let part_of_rate = if self.kind.has_burst() || rate.count < members {
+            // One in so many periods: no part of it is lost.
+            let periods = u32::try_from(members.get()).unwrap_or(u32::MAX);
+            Rate::new(rate.count.get(), rate.period.saturating_mul(periods))
+        } else {
+            Rate::new(part(rate.count).get(), rate.period)
+        };
+        let burst = if self.kind.has_burst() {
+            Cost(part(self.burst.0))
+        } else {
+            part_of_rate
+                .as_ref()
+                .map_or(self.burst, |rate| Cost(rate.count))
+        };
+        let own = Self {
+            rate: part_of_rate.unwrap_or_else(|| rate.clone()),
+            burst,
+            start: burst.get(),
+            ..self.clone()
+        };
+        let mut limit = own.build(setting);
+        replay(&mut *limit, now, burst);
+        limit
     }
 }
 

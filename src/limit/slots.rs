@@ -63,7 +63,7 @@ impl Limit for Slots {
     }
 
     fn level(&mut self, at: Tick) -> Level {
-        let remaining = self.count - self.taken;
+        let remaining = self.count.saturating_sub(self.taken);
         Level {
             remaining,
             full_at: (self.taken == 0).then_some(at.max(self.freed_at)),

@@ -9,7 +9,7 @@ use super::{MOST, Unrecorded};
 use crate::engine::{End, Signal, Stopped};
 use crate::error::{Exit, Problem};
 use crate::limit::Spec;
-use crate::metrics::{self, MeanUnits, Owner, Part, Taken, Told, Unseen};
+use crate::metrics::{self, MeanUnits, Owner, Part, StoreSeen, Taken, Told, Unseen};
 use crate::outcome::UnitsSpent;
 use crate::report::{Report, Standing, learnt};
 use crate::units::{Tick, nanos, of_millis};
@@ -75,6 +75,9 @@ pub struct Figures {
     /// For how long, all together.
     #[serde(default)]
     pub broken_ms: f64,
+    /// What was seen of the store through which limits were shared; nothing if they were not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store: Option<Store>,
     /// What jobs waited for, summed; results do not tell it of jobs that were never sent.
     pub waits_ms: BTreeMap<String, f64>,
     /// What tries reserved and used, where a limit counts units.
@@ -150,6 +153,47 @@ pub struct Stretch {
     pub answers_per_second: BTreeMap<u32, u64>,
 }
 
+/// What was seen of the store through which limits were shared.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Store {
+    /// Tries that asked for their grant.
+    pub asks: u64,
+    /// Of those, refused.
+    pub refused: u64,
+    /// The most runs that shared it at once.
+    pub members: u32,
+    /// How often it was away.
+    pub times_away: u64,
+    /// For how long, all together.
+    pub away_ms: f64,
+    /// How often it had lost what it held.
+    pub emptied: u64,
+}
+
+impl Store {
+    fn of(seen: StoreSeen) -> Self {
+        Self {
+            asks: seen.asks,
+            refused: seen.refused,
+            members: seen.members,
+            times_away: seen.times_away,
+            away_ms: ms(seen.away),
+            emptied: seen.emptied,
+        }
+    }
+
+    fn seen(self) -> StoreSeen {
+        StoreSeen {
+            asks: self.asks,
+            refused: self.refused,
+            members: self.members,
+            times_away: self.times_away,
+            away: of_millis(self.away_ms),
+            emptied: self.emptied,
+        }
+    }
+}
+
 impl Ended {
     /// The figures of a report; the start of the run in microseconds since the Unix epoch. `None` for a run
     /// that is not over.
@@ -172,7 +216,9 @@ impl Ended {
         Some(Self {
             how: end.word().to_owned(),
             why: match end {
-                End::InputLost(problem) | End::SinkLost(problem) => Some(problem.to_string()),
+                End::InputLost(problem) | End::SinkLost(problem) | End::StoreLost(problem) => {
+                    Some(problem.to_string())
+                }
                 End::Finished | End::TimeUp | End::Stopped(_) | End::Signalled(_) => None,
             },
             stopped: match end {
@@ -181,6 +227,7 @@ impl Ended {
                 | End::TimeUp
                 | End::InputLost(_)
                 | End::SinkLost(_)
+                | End::StoreLost(_)
                 | End::Signalled(_) => None,
             },
             figures: Some(Figures::of(report)),
@@ -216,6 +263,7 @@ impl Ended {
             "time_up" => Some(End::TimeUp),
             "input_lost" => Some(End::InputLost(lost(Exit::Usage))),
             "results_lost" => Some(End::SinkLost(lost(Exit::Unwritten))),
+            "store_lost" => Some(End::StoreLost(lost(Exit::Store))),
             "stopped" => self.stopped.clone().map(End::Stopped),
             "interrupted" => Some(End::Signalled(Signal::Interrupt)),
             "terminated" => Some(End::Signalled(Signal::Terminate)),
@@ -270,6 +318,7 @@ impl Figures {
             retries_held_ms: ms(unseen.retries_held_for),
             breaks: unseen.breaks,
             broken_ms: ms(unseen.broken_for),
+            store: (unseen.store != StoreSeen::default()).then(|| Store::of(unseen.store)),
             waits_ms: waits
                 .map(|(name, span)| (name.to_string(), ms(span)))
                 .collect(),
@@ -331,6 +380,7 @@ impl Figures {
                 retries_held_for: of_millis(self.retries_held_ms),
                 breaks: self.breaks,
                 broken_for: of_millis(self.broken_ms),
+                store: self.store.map(Store::seen).unwrap_or_default(),
             },
             retries: self.retries,
             waits: waits

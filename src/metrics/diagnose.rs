@@ -373,6 +373,15 @@ impl Seen<'_> {
         let (verdict, advice) = match owner {
             Owner::Limit(number) => return self.limit(number),
             Owner::Adaptive => return self.learnt(),
+            Owner::Store => (
+                "the store through which limits are shared held the jobs: they waited for its answers".to_owned(),
+                "a store that is nearer answers sooner; more slots (-c N) ask for more at a time".to_owned(),
+            ),
+            Owner::SharedSlot => (
+                "the slots that all processes share chose this rate: they were taken".to_owned(),
+                "a higher --shared-concurrency goes faster as long as the server's latency stays"
+                    .to_owned(),
+            ),
             Owner::Slot => return self.slots(),
             Owner::HostSlot => (
                 format!(

@@ -50,7 +50,7 @@ pub use streams::Streams;
 use stretch::Totals;
 pub use stretch::{MeanUnits, Part, Stretch};
 pub use summary::{ByVerdict, Counts, Sends, Summary, Unrecorded};
-pub use tally::{Done, Tally, Unseen};
+pub use tally::{Done, StoreSeen, Tally, Unseen};
 pub use timeline::{Cell, Timeline};
 pub use waited::{Waited, waited};
 
@@ -322,6 +322,11 @@ impl Metrics {
     /// So often an origin rested as it failed again and again, and for so long in all.
     pub fn broken(&mut self, times: u64, span: Duration) {
         (self.unseen.breaks, self.unseen.broken_for) = (times, span);
+    }
+
+    /// So much was seen of the store through which limits are shared.
+    pub fn store(&mut self, seen: StoreSeen) {
+        self.unseen.store = seen;
     }
 
     /// An answer at `at` to a try that was granted at `granted` tells limits; `account` is that of its key.

@@ -32,13 +32,17 @@ pub enum Owner {
     Client,
     /// What was learnt of the server's own limits keeps the job.
     Adaptive,
+    /// The store through which limits are shared has not answered, or is away.
+    Store,
+    /// All slots are taken that are shared with other processes.
+    SharedSlot,
     /// The limit of this number, in the order of the command line.
     Limit(usize),
 }
 
 impl Owner {
     /// All but the limits, by their places.
-    pub const FIXED: [Self; 12] = [
+    pub const FIXED: [Self; 14] = [
         Self::Nothing,
         Self::Input,
         Self::LookAhead,
@@ -51,6 +55,8 @@ impl Owner {
         Self::HostSlot,
         Self::Order,
         Self::Adaptive,
+        Self::Store,
+        Self::SharedSlot,
     ];
 
     /// Its number among [`FIXED`](Self::FIXED) and the limits behind them.
@@ -69,6 +75,8 @@ impl Owner {
             Self::HostSlot => 9,
             Self::Order => 10,
             Self::Adaptive => 11,
+            Self::Store => 12,
+            Self::SharedSlot => 13,
         }
     }
 
@@ -88,6 +96,8 @@ impl Owner {
             Self::Sink => "sink",
             Self::Client => "client",
             Self::Adaptive => "adaptive",
+            Self::Store => "store",
+            Self::SharedSlot => "shared_slot",
             Self::Limit(number) => return Cow::Owned(format!("limit {}", number + 1)),
         })
     }

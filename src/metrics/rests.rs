@@ -45,6 +45,8 @@ fn rests(owner: Owner) -> bool {
         | Owner::Sink
         | Owner::Client
         | Owner::Adaptive
+        | Owner::Store
+        | Owner::SharedSlot
         | Owner::Limit(_) => false,
     }
 }

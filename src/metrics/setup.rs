@@ -94,6 +94,8 @@ impl Setup {
             Owner::Sink => "sink".to_owned(),
             Owner::Client => "client".to_owned(),
             Owner::Adaptive => "--adaptive".to_owned(),
+            Owner::Store => "store".to_owned(),
+            Owner::SharedSlot => "--shared-concurrency".to_owned(),
             Owner::Limit(number) => self
                 .limits
                 .get(number)

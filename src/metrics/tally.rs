@@ -69,6 +69,25 @@ pub struct Unseen {
     pub breaks: u64,
     /// For how long, all together.
     pub broken_for: Duration,
+    /// Of the store through which limits were shared.
+    pub store: StoreSeen,
+}
+
+/// What a run has seen of the store through which it shares limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StoreSeen {
+    /// Tries that asked for their grant.
+    pub asks: u64,
+    /// Of those, refused: they asked again.
+    pub refused: u64,
+    /// The most runs that shared it at once, this one among them.
+    pub members: u32,
+    /// How often it was away.
+    pub times_away: u64,
+    /// For how long, all together.
+    pub away: Duration,
+    /// How often it had lost what it held.
+    pub emptied: u64,
 }
 
 impl Unseen {
@@ -82,6 +101,13 @@ impl Unseen {
         self.retries_held_for += other.retries_held_for;
         self.breaks += other.breaks;
         self.broken_for += other.broken_for;
+        let (own, store) = (&mut self.store, other.store);
+        own.asks += store.asks;
+        own.refused += store.refused;
+        own.members = own.members.max(store.members);
+        own.times_away += store.times_away;
+        own.away += store.away;
+        own.emptied += store.emptied;
     }
 }
 

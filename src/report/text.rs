@@ -446,6 +446,10 @@ pub(super) fn ended(end: &Standing) -> Option<String> {
                 one_line(&problem.to_string())
             )
         }
+        End::StoreLost(problem) => format!(
+            "the store that shares the limits was not there: {}",
+            one_line(&problem.to_string())
+        ),
         End::Stopped(stopped) => {
             format!("by {}: {}", stopped.by(), stopped.told)
         }

@@ -280,7 +280,7 @@ fn a_run_that_is_interrupted_while_an_origin_rests_ends_at_once() {
                     assert_eq!(breaks(&engine.close(now)).0, 1);
                     return;
                 }
-                Action::Prepare(..) => {}
+                Action::Prepare(..) | Action::Store(_) => {}
             }
         }
         now = now.after(Duration::from_millis(1));

@@ -434,7 +434,11 @@ fn in_flight(rules: Rules, count: u64) -> (Engine, Vec<shaper::engine::Ticket>) 
     engine.decide(Tick::ZERO, &mut actions);
     let sent = actions.into_iter().filter_map(|action| match action {
         Action::Send(ticket, ..) => Some(ticket),
-        Action::Read(_) | Action::Prepare(..) | Action::Record(..) | Action::Stop(_) => None,
+        Action::Read(_)
+        | Action::Prepare(..)
+        | Action::Store(_)
+        | Action::Record(..)
+        | Action::Stop(_) => None,
     });
     let sent = sent.collect();
     (engine, sent)
@@ -456,7 +460,7 @@ fn told(actions: &[Action]) -> (Vec<u64>, Option<&End>) {
         match action {
             Action::Record(_, outcome) => seqs.push(outcome.seq),
             Action::Stop(how) => end = Some(how),
-            Action::Read(_) | Action::Prepare(..) | Action::Send(..) => {
+            Action::Read(_) | Action::Prepare(..) | Action::Send(..) | Action::Store(_) => {
                 panic!("not at an end: {action:?}")
             }
         }

@@ -33,9 +33,12 @@ fn run(
 fn told(end: &End) -> &str {
     match end {
         End::Stopped(stopped) => &stopped.told,
-        End::Finished | End::TimeUp | End::InputLost(_) | End::SinkLost(_) | End::Signalled(_) => {
-            ""
-        }
+        End::Finished
+        | End::TimeUp
+        | End::InputLost(_)
+        | End::SinkLost(_)
+        | End::StoreLost(_)
+        | End::Signalled(_) => "",
     }
 }
 

@@ -435,7 +435,11 @@ fn standing(files: &[FileOf]) -> Standing {
         Standing::CutOff => 1,
         Standing::Untold => 2,
         Standing::Over(
-            End::InputLost(_) | End::SinkLost(_) | End::Stopped(_) | End::Signalled(_),
+            End::InputLost(_)
+            | End::SinkLost(_)
+            | End::StoreLost(_)
+            | End::Stopped(_)
+            | End::Signalled(_),
         ) => 3,
         Standing::Over(End::TimeUp) => 4,
         Standing::Over(End::Finished) => 5,

@@ -280,7 +280,8 @@ impl<'a> Run<'a> {
                     | End::TimeUp
                     | End::Stopped(_)
                     | End::InputLost(_)
-                    | End::SinkLost(_) => None,
+                    | End::SinkLost(_)
+                    | End::StoreLost(_) => None,
                 };
                 return (self.trial.close(self.clock.now()).figures, signal);
             }

@@ -206,6 +206,7 @@ impl<'a> Trial<'a> {
             | Event::Streamed(..)
             | Event::Recorded(_)
             | Event::SinkLost(_)
+            | Event::Store(..)
             | Event::Cancel(_)) => event,
         };
         let mut actions = Vec::new();
@@ -316,7 +317,8 @@ impl<'a> Trial<'a> {
         for action in actions {
             match action {
                 Action::Read(lines) => self.wanted = self.wanted.saturating_add(lines),
-                Action::Prepare(..) => {}
+                // A discipline shares its limits with nobody.
+                Action::Prepare(..) | Action::Store(_) => {}
                 Action::Send(ticket, job, grant) => {
                     let out = Out { ticket, job, grant };
                     if self.conduct == Conduct::Early {

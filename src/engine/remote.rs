@@ -1,0 +1,212 @@
+//! What of the rules a store keeps: what an ask costs, what was paid there, and who decides without it. Floor 3: rules.
+
+use std::mem;
+use std::sync::Arc;
+
+use super::gate::{Asks, Gate, Holds};
+use super::keyed::StateId;
+use super::rule::{Alone, Rule};
+use super::share::{Bill, Charged, Common, Part, Wish};
+use crate::job::Job;
+use crate::limit::{Leaves, Limit, Moment, Used};
+use crate::units::{Cost, Tick};
+
+/// The rules that a store keeps.
+#[derive(Debug, Default)]
+pub(super) struct Remotes {
+    /// Whether there are any.
+    any: bool,
+    /// How the run goes on without it, and since when.
+    alone: Option<(Alone, Tick)>,
+    /// How often that has changed.
+    pub(super) turn: u32,
+    /// What the store is to be told.
+    wishes: Vec<Wish>,
+}
+
+/// Something that was paid to the store.
+#[derive(Debug)]
+pub(super) struct Owed {
+    rule: usize,
+    bill: Bill,
+    /// The store knows when it left, or need not.
+    moved: bool,
+}
+
+impl Remotes {
+    pub(super) fn of(rules: &[Rule]) -> Self {
+        Self {
+            any: rules.iter().any(|rule| rule.remote().is_some()),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the store decides about this rule.
+    pub(super) fn decides(&self, rule: &Rule) -> bool {
+        self.any && self.alone.is_none() && rule.remote().is_some()
+    }
+
+    /// Whether what was taken in that turn was taken of what decides about this rule now.
+    pub(super) fn knows(&self, rule: &Rule, turn: u32) -> bool {
+        !self.any || self.turn == turn || rule.remote().is_none()
+    }
+
+    /// A state of this rule is met for the first time while the run is alone.
+    pub(super) fn new_state(
+        &self,
+        rule: &Rule,
+        setting: &crate::limit::Setting,
+        mut limit: Box<dyn Limit>,
+    ) -> Box<dyn Limit> {
+        if let Some((alone, since)) = self.alone
+            && let Some(own) = rule.stand_in(alone, since, setting)
+        {
+            limit.stands_in(Some(own));
+        }
+        limit
+    }
+}
+
+impl Gate {
+    /// Whether the store has to be asked for this job.
+    pub(super) fn is_asked(&self, job: &Job, asks: Asks) -> bool {
+        self.remotes.any && self.asked_rules(job, asks).next().is_some()
+    }
+
+    /// The rules that the store decides about, and what this job costs of them.
+    fn asked_rules(&self, job: &Job, asks: Asks) -> impl Iterator<Item = (usize, Common, Cost)> {
+        let rules = self.rules.iter().enumerate();
+        rules.filter_map(move |(number, rule)| {
+            let common = rule.remote().filter(|_| self.remotes.decides(rule))?;
+            let cost = rule.charge.of(job).filter(|_| asks.pays(rule))?;
+            Some((number, common, cost))
+        })
+    }
+
+    /// What this job costs of what the store keeps.
+    pub(super) fn parts(&self, job: &Job, states: &[StateId], asks: Asks) -> Box<[Part]> {
+        let parts = self.asked_rules(job, asks).map(|(rule, of, cost)| Part {
+            of,
+            key: self.states.key(states[rule]).map(Arc::clone),
+            cost,
+            more: 0,
+        });
+        parts.collect()
+    }
+
+    /// The store has charged these parts for this job.
+    pub(super) fn charged(&mut self, holds: &mut Holds, parts: &[Part], charged: &[Charged]) {
+        for (part, charged) in parts.iter().zip(charged) {
+            let Some(rule) = self.rule_of(part.of) else {
+                continue;
+            };
+            holds.owed.push(Owed {
+                rule,
+                bill: bill(part, *charged),
+                moved: !self.rules[rule].is_remote_log(),
+            });
+        }
+    }
+
+    /// The store has charged these parts for nobody.
+    pub(super) fn charged_in_vain(&mut self, parts: &[Part], charged: &[Charged], at: Tick) {
+        let each = parts.iter().zip(charged);
+        let wishes = each.map(|(part, it)| Wish::Settle(bill(part, *it), at, Used::NeverSent));
+        self.remotes.wishes.extend(wishes);
+    }
+
+    /// Everything that a job has taken goes back: it was not sent.
+    pub(super) fn gives_back(&mut self, holds: &mut Holds, at: Tick) {
+        for moment in [Moment::Ended, Moment::Recorded] {
+            self.settle(holds, at, moment, |_| Some(Used::NeverSent));
+        }
+    }
+
+    /// The store lets nothing of this limit through before `until`.
+    pub(super) fn refused(&mut self, states: &[StateId], of: Common, until: Tick) {
+        if let Some(rule) = self.rule_of(of) {
+            self.states.limit_mut(states[rule]).shut(until);
+        }
+    }
+
+    /// The run goes on without the store, or with it again.
+    pub(super) fn goes_alone(&mut self, alone: Option<Alone>, now: Tick) {
+        self.remotes.alone = alone.map(|alone| (alone, now));
+        self.remotes.turn += 1;
+        for (number, rule) in self.rules.iter().enumerate() {
+            if rule.remote().is_none() {
+                continue;
+            }
+            for limit in self.states.of_rule(number) {
+                limit.stands_in(alone.and_then(|alone| rule.stand_in(alone, now, &self.setting)));
+            }
+        }
+    }
+
+    /// Whether the run goes on without the store.
+    pub(super) fn is_alone(&self) -> bool {
+        self.remotes.alone.is_some()
+    }
+
+    /// The store is to be told this.
+    pub(super) fn wish(&mut self, wish: Wish) {
+        if self.remotes.any {
+            self.remotes.wishes.push(wish);
+        }
+    }
+
+    /// What the store is to be told, once.
+    pub(super) fn wishes(&mut self) -> Vec<Wish> {
+        mem::take(&mut self.remotes.wishes)
+    }
+
+    /// What was paid to the store left at `at`.
+    pub(super) fn owed_moved(&mut self, holds: &mut Holds, at: Tick, leaves: Leaves) {
+        let rules = &self.rules;
+        let leaving = holds.owed.iter_mut();
+        let leaving = leaving.filter(|owed| !owed.moved && rules[owed.rule].leaves() == leaves);
+        for owed in leaving {
+            owed.moved = true;
+            self.remotes.wishes.push(Wish::Moved(owed.bill.clone(), at));
+        }
+    }
+
+    /// What was paid to the store ends, as far as its moment is this one and `used` tells of it.
+    pub(super) fn owed_settled(
+        &mut self,
+        holds: &mut Holds,
+        at: Tick,
+        moment: Moment,
+        used: impl Fn(&Rule) -> Option<Used>,
+    ) {
+        let (rules, wishes) = (&self.rules, &mut self.remotes.wishes);
+        holds.owed.retain(|owed| {
+            let rule = &rules[owed.rule];
+            let is_due = (rule.is_slots() == (moment == Moment::Recorded)).then(|| used(rule));
+            let Some(used) = is_due.flatten() else {
+                return true;
+            };
+            let bill = || owed.bill.clone();
+            match used {
+                _ if rule.is_slots() => wishes.push(Wish::Settle(bill(), at, used)),
+                Used::Known(own) if own == owed.bill.cost.get() => {}
+                Used::Known(_) | Used::NeverSent => wishes.push(Wish::Settle(bill(), at, used)),
+                Used::Unknown => {}
+            }
+            false
+        });
+    }
+
+    fn rule_of(&self, of: Common) -> Option<usize> {
+        self.rules.iter().position(|rule| rule.remote() == Some(of))
+    }
+}
+
+fn bill(part: &Part, charged: Charged) -> Bill {
+    Bill {
+        of: part.of,
+        key: part.key.clone(),
+        mark: charged.mark,
+        cost: part.cost,
+    }
+}
