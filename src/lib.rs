@@ -46,6 +46,7 @@ pub mod results;
 pub mod signals;
 pub mod sink;
 pub mod source;
+pub mod store;
 pub mod terminal;
 
 // Floor 5, drive: what carries the engine through a run.

@@ -1,0 +1,62 @@
+-- What a call leaves: its states, each as long as it differs from a new one; what was used; and its answer, for a call
+-- that is repeated.
+
+-- Use is told for the last minute, in spans of so many seconds.
+local SPAN = 5
+local SPANS = 12
+-- The record of one that has left is kept for so many milliseconds, in case it repeats that.
+local LEFT = 5000
+
+for _, s in pairs(states) do
+  if call.leave then
+    for place = #s.queue, 1, -1 do
+      if s.queue[place].who == me then
+        table.remove(s.queue, place)
+        s.dirty = true
+      end
+    end
+  end
+  if s.dirty then
+    local until_fresh = kept_until(s.kind.fresh(s))
+    redis.call('SET', s.key, cmsgpack.pack({ s.v, s.queue }), 'PX', until_fresh)
+    if s.kind.log then
+      redis.call('PEXPIRE', s.log, until_fresh)
+    end
+  end
+end
+
+if next(used) then
+  local span = floor(now / (SPAN * 1000000))
+  local kept = redis.call('GET', USAGE)
+  local spans = {}
+  for _, one in ipairs(kept and cmsgpack.unpack(kept) or {}) do
+    if span - one[1] < SPANS and one[1] <= span then
+      spans[#spans + 1] = one
+    end
+  end
+  local last = spans[#spans]
+  if not last or last[1] ~= span then
+    last = { span, {} }
+    for limit = 1, #limits do
+      last[2][limit] = 0
+    end
+    spans[#spans + 1] = last
+  end
+  for limit, units in pairs(used) do
+    last[2][limit] = last[2][limit] + units
+  end
+  redis.call('SET', USAGE, cmsgpack.pack(spans), 'PX', kept_until(now + SPAN * SPANS * 1000000))
+end
+
+if call.beat then
+  beat()
+end
+if call.leave then
+  redis.call('ZREM', MEMBERS, me)
+  redis.call('SET', RECORD, cmsgpack.pack({ call = call.number, reply = 'left' }), 'PX', LEFT)
+  return 'left'
+end
+local answer = 'done ' .. digits(redis.call('ZCARD', MEMBERS)) .. ' ' .. table.concat(reply, ' ')
+redis.call('SET', RECORD, cmsgpack.pack({ call = call.number, reply = answer, place = call.place, since = call.since,
+  waiting = call.waiting }), 'PX', RECORDED)
+return answer

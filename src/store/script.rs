@@ -1,0 +1,20 @@
+//! The script that the server runs: one for every call. Floor 4: doors.
+
+use std::sync::LazyLock;
+
+use redis::Script;
+
+/// Its text, one file a rule in between what all share, with its hash.
+pub static SCRIPT: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        include_str!("lua/head.lua"),
+        include_str!("lua/bucket.lua"),
+        include_str!("lua/window.lua"),
+        include_str!("lua/counter.lua"),
+        include_str!("lua/fixed.lua"),
+        include_str!("lua/slots.lua"),
+        include_str!("lua/call.lua"),
+        include_str!("lua/ask.lua"),
+        include_str!("lua/end.lua"),
+    ))
+});

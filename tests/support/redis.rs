@@ -1,0 +1,114 @@
+//! A real `redis-server` of a test's own: started on a free port in a folder of its own, ended with the test.
+
+use std::fs::File;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use redis::{Client, Connection, ConnectionLike, FromRedisValue};
+use tempfile::TempDir;
+
+/// Where its program is; Valkey's is the same to us.
+const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
+
+/// What is said where there is none.
+const MISSING: &str = "no redis-server: these tests talk to a real one. Install it: \
+    apt-get install redis-server, dnf install valkey, or brew install redis";
+
+/// How long it is looked for after its start, and how often.
+const LOOKS: (u32, Duration) = (1000, Duration::from_millis(5));
+
+/// A server that runs.
+pub(crate) struct Server {
+    port: u16,
+    child: Child,
+    _folder: TempDir,
+}
+
+impl Server {
+    pub(crate) fn start() -> Self {
+        let folder = tempfile::tempdir().expect("a folder for it");
+        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = free.local_addr().expect("it is bound").port();
+        drop(free);
+        let child = launch(port, &folder);
+        Self {
+            port,
+            child,
+            _folder: folder,
+        }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}/0", self.port)
+    }
+
+    pub(crate) fn connection(&self) -> Connection {
+        let client = Client::open(self.url()).expect("it is an address");
+        client.get_connection().expect("it answers")
+    }
+
+    /// A command by its words.
+    pub(crate) fn says<T: FromRedisValue>(&self, words: &[&str]) -> T {
+        says(&mut self.connection(), words)
+    }
+
+    /// Every key of it, with its time to live in milliseconds, minus one for ever.
+    pub(crate) fn keys(&self) -> Vec<(String, i64)> {
+        let mut connection = self.connection();
+        let keys: Vec<String> = says(&mut connection, &["KEYS", "*"]);
+        let with_ttl = keys.into_iter().map(|key| {
+            let left = says(&mut connection, &["PTTL", &key]);
+            (key, left)
+        });
+        with_ttl.collect()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) fn says<T: FromRedisValue>(connection: &mut Connection, words: &[&str]) -> T {
+    let mut command = redis::cmd(words[0]);
+    command.arg(&words[1..]);
+    let answer = connection.req_command(&command);
+    let answer = answer.unwrap_or_else(|why| panic!("{words:?}: {why}"));
+    T::from_redis_value(answer).unwrap_or_else(|why| panic!("{words:?}: {why}"))
+}
+
+fn launch(port: u16, folder: &TempDir) -> Child {
+    let log = folder.path().join("log");
+    let out = File::options().create(true).append(true).open(&log);
+    let out = out.expect("its folder is ours");
+    let port_word = port.to_string();
+    let start = |program: &&str| {
+        let mut command = Command::new(program);
+        command.args(["--port", &port_word, "--bind", "127.0.0.1"]);
+        command.args(["--save", "", "--appendonly", "no"]);
+        command.args(["--unixsocket", "redis.sock", "--logfile", "", "--dir"]);
+        command.arg(folder.path()).current_dir(folder.path());
+        command.stdin(Stdio::null());
+        command.stdout(out.try_clone().expect("a file can be open twice"));
+        command.spawn().ok()
+    };
+    let mut child = PROGRAMS.iter().find_map(start).expect(MISSING);
+    let (looks, pause) = LOOKS;
+    for _ in 0..looks {
+        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            return child;
+        }
+        if child.try_wait().expect("it is ours").is_some() {
+            break;
+        }
+        thread::sleep(pause);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    let said = std::fs::read_to_string(&log).unwrap_or_default();
+    panic!("redis-server does not start: {said}");
+}
