@@ -5,6 +5,7 @@
 
 mod redis {
     mod calls;
+    mod door;
     mod rules;
     mod vectors;
 }

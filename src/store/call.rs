@@ -152,6 +152,9 @@ struct Work<'a> {
 }
 
 impl Caller {
+    /// So many wishes go into one call, whatever they are.
+    pub const FITS: usize = ASKS;
+
     /// Checks that the script can count these limits.
     pub fn new(shared: &Shared, who: Who) -> Result<Self, Problem> {
         Ok(Self {

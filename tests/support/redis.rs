@@ -2,11 +2,13 @@
 
 use std::fs::File;
 use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use redis::{Client, Connection, ConnectionLike, FromRedisValue};
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// Where its program is; Valkey's is the same to us.
@@ -22,26 +24,38 @@ const LOOKS: (u32, Duration) = (1000, Duration::from_millis(5));
 /// A server that runs.
 pub(crate) struct Server {
     port: u16,
+    folder: TempDir,
+    options: Vec<String>,
     child: Child,
-    _folder: TempDir,
 }
 
 impl Server {
     pub(crate) fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// With more options of its own.
+    pub(crate) fn with(options: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder for it");
         let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = free.local_addr().expect("it is bound").port();
         drop(free);
-        let child = launch(port, &folder);
+        let options: Vec<String> = options.iter().map(ToString::to_string).collect();
+        let child = launch(port, &folder, &options);
         Self {
             port,
+            folder,
+            options,
             child,
-            _folder: folder,
         }
     }
 
     pub(crate) fn url(&self) -> String {
         format!("redis://127.0.0.1:{}/0", self.port)
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.folder.path().join("redis.sock")
     }
 
     pub(crate) fn connection(&self) -> Connection {
@@ -64,6 +78,33 @@ impl Server {
         });
         with_ttl.collect()
     }
+
+    /// `kill -9`.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("it can be killed");
+        self.child.wait().expect("it has ended");
+    }
+
+    /// Again, on the same port, with nothing in it.
+    pub(crate) fn restart(&mut self) {
+        self.child = launch(self.port, &self.folder, &self.options);
+    }
+
+    /// It stands still, and nobody is told.
+    pub(crate) fn freeze(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// It goes on.
+    pub(crate) fn thaw(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).expect("it is a process");
+        let pid = Pid::from_raw(pid).expect("it is not zero");
+        kill_process(pid, signal).expect("it is ours");
+    }
 }
 
 impl Drop for Server {
@@ -81,7 +122,7 @@ pub(crate) fn says<T: FromRedisValue>(connection: &mut Connection, words: &[&str
     T::from_redis_value(answer).unwrap_or_else(|why| panic!("{words:?}: {why}"))
 }
 
-fn launch(port: u16, folder: &TempDir) -> Child {
+fn launch(port: u16, folder: &TempDir, options: &[String]) -> Child {
     let log = folder.path().join("log");
     let out = File::options().create(true).append(true).open(&log);
     let out = out.expect("its folder is ours");
@@ -92,7 +133,7 @@ fn launch(port: u16, folder: &TempDir) -> Child {
         command.args(["--save", "", "--appendonly", "no"]);
         command.args(["--unixsocket", "redis.sock", "--logfile", "", "--dir"]);
         command.arg(folder.path()).current_dir(folder.path());
-        command.stdin(Stdio::null());
+        command.args(options).stdin(Stdio::null());
         command.stdout(out.try_clone().expect("a file can be open twice"));
         command.spawn().ok()
     };

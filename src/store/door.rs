@@ -1,0 +1,301 @@
+//! One call in flight: what is wished meanwhile goes with the next; what has no answer is sent until it has. Floor 4: doors.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::call::{Call, Caller, Chore, Heard, Time};
+use super::link::{Link, Trouble};
+use crate::clock::Clock;
+use crate::engine::share::{Answer, AskId, Wish, Word};
+use crate::error::{Exit, Problem};
+use crate::units::Tick;
+
+/// Who is not heard for three of these is taken to be away.
+const BEAT: Duration = Duration::from_secs(2);
+/// A third of what a lease of a slot lasts.
+const RENEW: Duration = Duration::from_secs(5);
+/// Between two tries to reach a store that is away: doubled from the first to the last.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
+/// What the handle tells the task.
+#[derive(Debug)]
+pub(super) enum Order {
+    Wish(Wish),
+    Leave,
+}
+
+/// The task that talks to the store.
+pub(super) struct Door<T> {
+    pub(super) link: Link,
+    pub(super) caller: Caller,
+    pub(super) clock: Clock,
+    pub(super) slack: Duration,
+    pub(super) tell: T,
+    pub(super) orders: UnboundedReceiver<Order>,
+    pub(super) members: u32,
+    pub(super) state: State,
+}
+
+/// Whether the store knows this run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// It is yet to be joined.
+    Outside,
+    /// It was.
+    Joined,
+}
+
+/// How the world looks between two calls.
+struct Watch {
+    queue: VecDeque<Wish>,
+    /// When the store is heard of at the latest, and slots are renewed.
+    beat_at: Tick,
+    renew_at: Tick,
+    /// What a request and its answer take at least, these days.
+    trip: Duration,
+    away: Here,
+    leaves: bool,
+}
+
+/// Whether the run has been told that the store is away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Here {
+    Yes,
+    Away,
+}
+
+impl<T: Fn(Word, Tick)> Door<T> {
+    /// Until it has left, or cannot go on.
+    pub(super) async fn run(mut self) {
+        let now = self.clock.now();
+        let mut watch = Watch {
+            queue: VecDeque::new(),
+            beat_at: now.after(BEAT),
+            renew_at: now.after(RENEW),
+            trip: Duration::ZERO,
+            away: Here::Yes,
+            leaves: false,
+        };
+        if self.state == State::Joined {
+            self.say(Word::Members(self.members));
+        } else {
+            // Joins at once, not with the first wish.
+            watch.beat_at = now;
+        }
+        loop {
+            if !self.waits(&mut watch).await {
+                return;
+            }
+            let chore = self.chore(&mut watch);
+            let call = self.caller.next(&mut watch.queue, chore);
+            match self.carry(&call, &mut watch).await {
+                Ok(Heard::Done(members, answers)) => {
+                    if members != self.members {
+                        self.members = members;
+                        self.say(Word::Members(members));
+                    }
+                    self.answer(answers, watch.trip);
+                }
+                Ok(Heard::Left) => return,
+                Ok(Heard::Joined(_) | Heard::Others(_) | Heard::Emptied) => {}
+                Err(problem) => {
+                    self.say(Word::Unfit(problem));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Waits for something to say; false if nobody is left who would hear the answer.
+    async fn waits(&mut self, watch: &mut Watch) -> bool {
+        if watch.queue.is_empty() && !watch.leaves {
+            tokio::select! {
+                order = self.orders.recv() => match order {
+                    Some(order) => watch.take(order),
+                    None => return false,
+                },
+                () = self.clock.sleep_until(watch.beat_at) => {}
+            }
+        }
+        while let Ok(order) = self.orders.try_recv() {
+            watch.take(order);
+        }
+        true
+    }
+
+    fn chore(&self, watch: &mut Watch) -> Chore {
+        let now = self.clock.now();
+        if watch.leaves && watch.queue.len() <= Caller::FITS {
+            return Chore::Leave;
+        }
+        let renews = now >= watch.renew_at;
+        let beats = now >= watch.beat_at;
+        if renews {
+            watch.renew_at = now.after(RENEW);
+        }
+        if renews || beats {
+            watch.beat_at = now.after(BEAT);
+        }
+        match (renews && self.caller.has_leases(), renews || beats) {
+            (true, _) => Chore::Renew,
+            (false, true) => Chore::Beat,
+            (false, false) => Chore::None,
+        }
+    }
+
+    /// Sends a call until it is answered. Fails if that can never be.
+    async fn carry(&mut self, call: &Call, watch: &mut Watch) -> Result<Heard, Problem> {
+        let mut pause = BACKOFF.0;
+        loop {
+            let sent = self.clock.now();
+            let heard = match self.state {
+                State::Outside => self.joins().await,
+                State::Joined => {
+                    let request = self.caller.request(call, sent, watch.trip, Time::Server);
+                    match self.link.send(&request).await {
+                        Ok(reply) => Ok(self.caller.hear(call, &reply)?),
+                        Err(trouble) => Err(trouble),
+                    }
+                }
+            };
+            match heard {
+                Ok(heard) => {
+                    watch.took(self.clock.now().since(sent));
+                    if watch.away == Here::Away {
+                        watch.away = Here::Yes;
+                        self.say(Word::Back);
+                    }
+                    match heard {
+                        Heard::Emptied => {
+                            self.say(Word::Emptied);
+                            self.state = State::Outside;
+                        }
+                        Heard::Joined(members) => {
+                            self.state = State::Joined;
+                            self.members = members;
+                            self.say(Word::Members(members));
+                        }
+                        Heard::Others(text) => return Err(self.differs(&text)),
+                        heard @ (Heard::Done(..) | Heard::Left) => return Ok(heard),
+                    }
+                }
+                Err(Trouble::Unfit(why)) => return Err(self.unfit(&why)),
+                Err(Trouble::Waits(why) | Trouble::Refused(why)) => {
+                    if watch.away == Here::Yes {
+                        watch.away = Here::Away;
+                        let word = Word::Away(self.problem(&why), sent);
+                        self.say(word);
+                    }
+                    let again = self.clock.now().after(pause);
+                    self.clock.sleep_until(again).await;
+                    pause = (pause * 2).min(BACKOFF.1);
+                }
+            }
+        }
+    }
+
+    async fn joins(&mut self) -> Result<Heard, Trouble> {
+        let reply = self.link.send(&self.caller.join(Time::Server)).await?;
+        let heard = self.caller.hear_join(&reply);
+        heard.map_err(|problem| Trouble::Unfit(problem.what))
+    }
+
+    /// Joins, or says what kept it: within so long, if waiting may mend it.
+    pub(super) async fn join_within(&mut self, patience: Duration) -> Result<(), Problem> {
+        let until = self.clock.now().after(patience);
+        let mut pause = BACKOFF.0;
+        loop {
+            match self.joins().await {
+                Ok(Heard::Others(text)) => return Err(self.differs(&text)),
+                Ok(Heard::Joined(members)) => {
+                    (self.members, self.state) = (members, State::Joined);
+                    return Ok(());
+                }
+                Ok(_) => {}
+                Err(Trouble::Unfit(why)) => return Err(self.unfit(&why)),
+                Err(Trouble::Refused(why)) => return Err(self.refused(&why)),
+                Err(Trouble::Waits(why)) => {
+                    let again = self.clock.now().after(pause);
+                    if again >= until {
+                        return Err(self.problem(&why));
+                    }
+                    self.clock.sleep_until(again).await;
+                    pause = (pause * 2).min(BACKOFF.1);
+                }
+            }
+        }
+    }
+
+    fn answer(&self, answers: Vec<(AskId, Answer)>, trip: Duration) {
+        // One that comes within the slack of its moment is charged for that moment; the way there has to be begun
+        // before, where it is longer.
+        let early = trip.saturating_sub(self.slack / 2);
+        for (id, answer) in answers {
+            let answer = match answer {
+                Answer::Refused(by, wait) => Answer::Refused(by, wait.saturating_sub(early)),
+                granted @ Answer::Granted(_) => granted,
+            };
+            self.say(Word::Answered(id, answer));
+        }
+    }
+
+    fn say(&self, word: Word) {
+        (self.tell)(word, self.clock.now());
+    }
+
+    fn problem(&self, why: &str) -> Problem {
+        let mend = "see that it runs and can be reached from here, or give another --redis URL";
+        Problem::new(
+            Exit::Store,
+            format!("the store of shared limits: {why}"),
+            mend,
+        )
+        .at(self.link.address().to_string())
+    }
+
+    fn refused(&self, why: &str) -> Problem {
+        let mend = "give user and password: redis://USER:PASSWORD@HOST (also by SHAPER_REDIS)";
+        Problem {
+            mend: mend.to_owned(),
+            ..self.problem(why)
+        }
+    }
+
+    fn unfit(&self, why: &str) -> Problem {
+        let mend =
+            "use Redis 5 or later, or Valkey, and a user who may run scripts on keys `shaper:*`";
+        Problem {
+            mend: mend.to_owned(),
+            ..self.problem(why)
+        }
+    }
+
+    fn differs(&self, others: &str) -> Problem {
+        let own = self.caller.text();
+        let what =
+            format!("runs that share limits under this key have others: {others}; here: {own}");
+        let mend = "give the same limits, or another --redis-key";
+        Problem::new(Exit::Store, what, mend).at(self.link.address().to_string())
+    }
+}
+
+impl Watch {
+    fn take(&mut self, order: Order) {
+        match order {
+            Order::Wish(wish) => self.queue.push_back(wish),
+            Order::Leave => self.leaves = true,
+        }
+    }
+
+    /// The least of late: one that is long once tells nothing of the way.
+    fn took(&mut self, trip: Duration) {
+        let known = self.trip + self.trip / 8;
+        self.trip = if self.trip.is_zero() {
+            trip
+        } else {
+            trip.min(known)
+        };
+    }
+}

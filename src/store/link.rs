@@ -1,0 +1,239 @@
+//! The connection to a store: one request after the other, and what became of each. Floor 4: doors.
+
+use std::future::Future;
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::cluster::ClusterClient;
+use redis::cluster_async::ClusterConnection;
+use redis::sentinel::{SentinelClient, SentinelNodeConnectionInfo, SentinelServerType};
+use redis::{
+    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ErrorKind, RedisError, RedisResult,
+    ServerErrorKind, TlsMode,
+};
+
+use super::address::{Address, Kind};
+use super::call::Request;
+use super::script::{self, SCRIPT};
+use crate::clock::Clock;
+use crate::units::show_span;
+
+/// Why a request has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// Who is there does not answer, or not yet: sent again over a new connection it may be.
+    Waits(String),
+    /// Name and password are not taken.
+    Refused(String),
+    /// However often it is sent.
+    Unfit(String),
+}
+
+/// A connection that is opened when it is needed, and dropped with whatever it still brings when something failed.
+#[derive(Debug)]
+pub(super) struct Link {
+    address: Address,
+    timeout: Duration,
+    clock: Clock,
+    open: Option<Open>,
+}
+
+enum Open {
+    One(MultiplexedConnection),
+    Cluster(Box<ClusterConnection>),
+}
+
+impl std::fmt::Debug for Open {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("open")
+    }
+}
+
+impl Link {
+    pub(super) fn new(address: Address, timeout: Duration, clock: Clock) -> Self {
+        Self {
+            address,
+            timeout,
+            clock,
+            open: None,
+        }
+    }
+
+    pub(super) fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Runs the script once, on a connection that was opened before if one is.
+    pub(super) async fn send(&mut self, request: &Request) -> Result<String, Trouble> {
+        let by_hash = command("EVALSHA", SCRIPT.get_hash(), request);
+        match self.ask(&by_hash).await {
+            Err(why) if why.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {}
+            answer => return self.kept(answer),
+        }
+        let by_text = command("EVAL", script::text(), request);
+        let answer = self.ask(&by_text).await;
+        self.kept(answer)
+    }
+
+    /// What `INFO` says of one name, if that may be read.
+    pub(super) async fn info(&mut self, section: &str, name: &str) -> Option<String> {
+        let mut command = redis::cmd("INFO");
+        command.arg(section);
+        let answer = self.ask(&command).await;
+        let text = self.kept(answer).ok()?;
+        let value = |line: &str| {
+            line.strip_prefix(name)?
+                .strip_prefix(':')
+                .map(str::to_owned)
+        };
+        text.lines().find_map(value)
+    }
+
+    /// After any failure the connection is another one: what it still brings is never read.
+    fn kept(&mut self, answer: RedisResult<String>) -> Result<String, Trouble> {
+        answer.map_err(|why| {
+            self.open = None;
+            self.trouble(&why)
+        })
+    }
+
+    async fn ask(&mut self, command: &Cmd) -> RedisResult<String> {
+        let clock = self.clock;
+        let timeout = self.timeout;
+        if self.open.is_none() {
+            let opened = within(clock, timeout, connect(&self.address, timeout)).await?;
+            self.open = Some(opened);
+        }
+        let Some(open) = &mut self.open else {
+            unreachable!("it has just been opened")
+        };
+        let answer = async {
+            match open {
+                Open::One(connection) => command.query_async(connection).await,
+                Open::Cluster(connection) => command.query_async(&mut **connection).await,
+            }
+        };
+        within(clock, timeout, answer).await
+    }
+
+    fn trouble(&self, why: &RedisError) -> Trouble {
+        let said = match why.detail() {
+            Some(detail) => detail.to_owned(),
+            None => why.to_string(),
+        };
+        let said = said.lines().next().unwrap_or_default().to_owned();
+        match (why.kind(), why.code()) {
+            (ErrorKind::Io, _) if why.is_timeout() => {
+                let limit = show_span(self.timeout);
+                Trouble::Waits(format!("no answer within {limit}"))
+            }
+            (ErrorKind::Io, _) => Trouble::Waits(plain(&why.to_string())),
+            (ErrorKind::AuthenticationFailed, _) => {
+                Trouble::Refused("user and password are not taken".to_owned())
+            }
+            (_, Some(code @ ("WRONGPASS" | "NOAUTH"))) => {
+                Trouble::Refused(format!("{code} {said}"))
+            }
+            (
+                ErrorKind::Server(
+                    ServerErrorKind::BusyLoading
+                    | ServerErrorKind::Moved
+                    | ServerErrorKind::Ask
+                    | ServerErrorKind::TryAgain
+                    | ServerErrorKind::ClusterDown
+                    | ServerErrorKind::MasterDown
+                    | ServerErrorKind::ReadOnly,
+                )
+                | ErrorKind::ClusterConnectionNotFound
+                | ErrorKind::MasterNameNotFoundBySentinel
+                | ErrorKind::NoValidReplicasFoundBySentinel,
+                code,
+            ) => Trouble::Waits(coded(code, &said)),
+            (_, Some(code @ ("BUSY" | "MISCONF" | "OOM" | "NOREPLICAS" | "UNBLOCKED"))) => {
+                Trouble::Waits(coded(Some(code), &said))
+            }
+            (_, code) if said.contains("max number of clients") => {
+                Trouble::Waits(coded(code, &said))
+            }
+            (_, code) => Trouble::Unfit(coded(code, &said)),
+        }
+    }
+}
+
+/// As the server has said it.
+fn coded(code: Option<&str>, said: &str) -> String {
+    match code {
+        Some(code) => format!("{code} {said}"),
+        None => said.to_owned(),
+    }
+}
+
+/// Without the number that the system adds.
+fn plain(why: &str) -> String {
+    let end = why.find(" (os error");
+    why[..end.unwrap_or(why.len())].to_lowercase()
+}
+
+fn command(name: &str, script: &str, request: &Request) -> Cmd {
+    let mut command = redis::cmd(name);
+    command.arg(script).arg(request.keys.len());
+    command.arg(&request.keys).arg(&request.body);
+    command
+}
+
+/// What comes late has not come.
+async fn within<T>(
+    clock: Clock,
+    timeout: Duration,
+    answer: impl Future<Output = RedisResult<T>>,
+) -> RedisResult<T> {
+    tokio::select! {
+        answer = answer => answer,
+        () = clock.sleep_until(clock.now().after(timeout)) => {
+            Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into())
+        }
+    }
+}
+
+/// Names are looked up each time: after a failover they may mean another server.
+async fn connect(address: &Address, timeout: Duration) -> RedisResult<Open> {
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(timeout))
+        .set_response_timeout(Some(timeout));
+    let servers = address.servers.clone();
+    match &address.kind {
+        Kind::One => {
+            let client = Client::open(
+                servers
+                    .first()
+                    .cloned()
+                    .unwrap_or_else(|| unreachable!("an address has a server")),
+            )?;
+            let connection = client.get_multiplexed_async_connection_with_config(&config);
+            Ok(Open::One(connection.await?))
+        }
+        Kind::Sentinels { service } => {
+            let mut node =
+                SentinelNodeConnectionInfo::default().set_redis_connection_info(address.settings());
+            let tls = |addr: &ConnectionAddr| matches!(addr, ConnectionAddr::TcpTls { .. });
+            if servers.iter().any(|server| tls(server.addr())) {
+                node = node.set_tls_mode(TlsMode::Secure);
+            }
+            // Sentinels have no data bases, and names of their own for who may ask.
+            let sentinels = servers.iter().map(|server| server.addr().clone()).collect();
+            let kind = SentinelServerType::Master;
+            let mut client = SentinelClient::build(sentinels, service, Some(node), kind)?;
+            let connection = client.get_async_connection_with_config(&config);
+            Ok(Open::One(connection.await?))
+        }
+        Kind::Cluster => {
+            let client = ClusterClient::builder(servers)
+                .connection_timeout(timeout)
+                .response_timeout(timeout)
+                .retries(1)
+                .build()?;
+            let connection = client.get_async_connection().await?;
+            Ok(Open::Cluster(Box::new(connection)))
+        }
+    }
+}
