@@ -858,6 +858,23 @@ fn what_is_wrong_with_an_element_is_told_where_it_stands() {
 }
 
 #[test]
+fn a_packing_that_is_not_undone_is_told_with_the_way_out() {
+    let xz = b"\xfd7zXZ\0\0\x04".to_vec();
+    for (bytes, mend) in [
+        (
+            gzip(&gzip(b"http://h/\n")),
+            "gzip -dc FILE | gzip -dc | shaper run -",
+        ),
+        (xz.clone(), "xz -dc FILE | shaper run -"),
+        (gzip(&xz), "xz -dc FILE | shaper run -"),
+    ] {
+        let problem = open(&text(bytes)).unwrap().next().unwrap().unwrap_err();
+        assert_eq!(problem.exit, Exit::Usage);
+        assert!(problem.mend.ends_with(mend), "{problem}");
+    }
+}
+
+#[test]
 fn an_array_that_breaks_is_one_bad_record_behind_those_that_were_whole() {
     for (array, place, what) in [
         (

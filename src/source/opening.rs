@@ -28,16 +28,14 @@ pub(super) struct Opening {
 
 impl Opening {
     /// Of this input. Waits for its first bytes, and for no more than say whether it is compressed. A [`Spoilt`] if it
-    /// is UTF-16.
+    /// is UTF-16, or compressed as it is not undone here.
     pub(super) fn of(input: Box<dyn Read + Send>) -> io::Result<Self> {
         let mut opening = Self::begun(input, false);
-        let told = opening.until(|head| match Packed::told(head) {
-            Told::Packed(packed) => Some(Some(packed)),
-            Told::Plain => Some(None),
-            Told::Open => None,
-        })?;
-        if let Some(Some(packed)) = told {
+        if let Some(packed) = opening.packed()? {
             opening = Self::begun(packed.undone(opening.whole()), true);
+            if let Some(within) = opening.packed()? {
+                return Err(packed.twice(within).into());
+            }
         }
         let utf16 = opening.until(|head| match *head {
             [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => Some(Some("UTF-16")),
@@ -62,6 +60,19 @@ impl Opening {
             rest: input,
             is_all: false,
             is_packed,
+        }
+    }
+
+    /// How it is compressed.
+    fn packed(&mut self) -> io::Result<Option<Packed>> {
+        let told = self.until(|head| match Packed::told(head) {
+            Told::Open => None,
+            told => Some(told),
+        })?;
+        match told {
+            Some(Told::Packed(packed)) => Ok(Some(packed)),
+            Some(Told::Foreign(foreign)) => Err(foreign.spoilt().into()),
+            Some(Told::Plain | Told::Open) | None => Ok(None),
         }
     }
 

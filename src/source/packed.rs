@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
@@ -22,6 +22,8 @@ pub(super) enum Packed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Told {
     Packed(Packed),
+    /// In a way that is not undone here.
+    Foreign(&'static Foreign),
     Plain,
     /// More of them will.
     Open,
@@ -36,6 +38,61 @@ const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// RFC 8878 §3.1.2, behind a first byte of 0x50 to 0x5f: a frame that is passed over.
 const PASSED: [u8; 3] = [0x2a, 0x4d, 0x18];
 
+/// A form that another program undoes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Foreign {
+    magic: &'static [u8],
+    /// In words.
+    what: &'static str,
+    /// Writes what is in FILE to stdout.
+    command: &'static str,
+}
+
+/// By their first bytes, as file(1) knows them, of which `?` is any; none of them opens a text.
+static FOREIGN: [Foreign; 9] = [
+    Foreign::new(b"\xfd7zXZ\0", "xz", "xz -dc FILE"),
+    Foreign::new(b"BZh?1AY&SY", "bzip2", "bzip2 -dc FILE"),
+    Foreign::new(b"\x04\x22\x4d\x18", "lz4", "lz4 -dc FILE"),
+    Foreign::new(b"\x5d\0\0", "lzma", "xz -dc FILE"),
+    Foreign::new(b"LZIP\x01", "lzip", "lzip -dc FILE"),
+    Foreign::new(b"\x1f\x9d", "compress (.Z)", "gzip -dc FILE"),
+    Foreign::new(
+        b"PK\x03\x04",
+        "a zip archive (so is a spreadsheet: save that as CSV)",
+        "unzip -p FILE",
+    ),
+    Foreign::new(b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z e -so FILE"),
+    Foreign::new(
+        b"SQLite format 3\0",
+        "a database of SQLite",
+        "sqlite3 -csv -header FILE 'SELECT …'",
+    ),
+];
+
+impl Foreign {
+    /// Whether these are its first bytes, and whether they are all.
+    fn opens(&self, head: &[u8]) -> Option<bool> {
+        let mut pairs = self.magic.iter().zip(head);
+        let fits = pairs.all(|(own, byte)| own == byte || *own == b'?');
+        fits.then_some(head.len() >= self.magic.len())
+    }
+
+    const fn new(magic: &'static [u8], what: &'static str, command: &'static str) -> Self {
+        Self {
+            magic,
+            what,
+            command,
+        }
+    }
+
+    pub(super) fn spoilt(&self) -> Spoilt {
+        Spoilt {
+            what: format!("it is {}", self.what),
+            mend: format!("read what is in it: {} | shaper run -", self.command),
+        }
+    }
+}
+
 impl Packed {
     pub(super) fn told(head: &[u8]) -> Told {
         let passed = [
@@ -43,32 +100,55 @@ impl Packed {
             &PASSED,
         ]
         .concat();
-        let all = [
+        let own = [
             (&GZIP[..], Self::Gzip),
             (&ZSTD[..], Self::Zstd),
             (&passed[..], Self::Zstd),
         ];
-        for (magic, packed) in all {
+        let mut is_open = false;
+        for (magic, packed) in own {
             if head.starts_with(magic) {
                 return Told::Packed(packed);
             }
-            if magic.starts_with(head) {
-                return Told::Open;
+            is_open |= magic.starts_with(head);
+        }
+        for foreign in &FOREIGN {
+            match foreign.opens(head) {
+                Some(true) => return Told::Foreign(foreign),
+                Some(false) => is_open = true,
+                None => {}
             }
         }
-        Told::Plain
+        if is_open { Told::Open } else { Told::Plain }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    /// What was this, and within it this again.
+    pub(super) fn twice(self, within: Self) -> Spoilt {
+        let (own, inner) = (self.name(), within.name());
+        Spoilt {
+            what: format!("it is {inner} data within {own} data"),
+            mend: format!("undo both: {own} -dc FILE | {inner} -dc | shaper run -"),
+        }
     }
 
     /// The input as it was. What is damaged or cut off is a [`Spoilt`].
     pub(super) fn undone(self, input: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
         let input = BufReader::with_capacity(64 << 10, input);
+        let name = self.name();
         match self {
             Self::Gzip => Box::new(Undoing {
-                name: "gzip",
-                reader: MultiGzDecoder::new(input),
+                name,
+                reader: Members::new(input),
             }),
             Self::Zstd => Box::new(Undoing {
-                name: "zstd",
+                name,
                 reader: Frames::new(input),
             }),
         }
@@ -96,6 +176,11 @@ impl From<Spoilt> for io::Error {
     }
 }
 
+/// Behind the compressed data stands something else.
+#[derive(Debug, thiserror::Error)]
+#[error("something else stands behind it")]
+struct Behind;
+
 /// Names what the data was when it is not whole.
 struct Undoing<R> {
     name: &'static str,
@@ -109,6 +194,15 @@ impl<R: Read> Read for Undoing<R> {
                 return why;
             }
             let name = self.name;
+            if let Some(cause) = why.get_ref()
+                && cause.is::<Behind>()
+            {
+                return Spoilt {
+                    what: format!("behind its {name} data stands what is none"),
+                    mend: format!("all before it was read; {name} -dc FILE 2>/dev/null | shaper run - reads just that"),
+                }
+                .into();
+            }
             let what = match why.kind() {
                 io::ErrorKind::UnexpectedEof => format!("its {name} data is cut off"),
                 _ => format!("its {name} data is damaged: {why}"),
@@ -119,11 +213,68 @@ impl<R: Read> Read for Undoing<R> {
     }
 }
 
+/// Members of gzip, one behind the other, are one text (RFC 1952 §2.2). Zeros behind the last one, as tapes are filled
+/// up with, are passed over as gzip does.
+struct Members<R> {
+    /// `None` where reading has broken.
+    decoder: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Members<R> {
+    fn new(source: R) -> Self {
+        Self {
+            decoder: Some(GzDecoder::new(source)),
+        }
+    }
+
+    /// Goes into the next member; whether there is one.
+    fn enter(&mut self) -> io::Result<bool> {
+        let Some(mut source) = self.decoder.take().map(GzDecoder::into_inner) else {
+            return Ok(false);
+        };
+        let mut passed = 0;
+        loop {
+            let ahead = source.fill_buf()?;
+            match ahead.iter().position(|byte| *byte != 0) {
+                None if ahead.is_empty() => return Ok(false),
+                None => {
+                    let zeros = ahead.len();
+                    source.consume(zeros);
+                    passed += zeros;
+                }
+                Some(0) if passed == 0 && ahead[0] == GZIP[0] => break,
+                Some(_) => return Err(io::Error::other(Behind)),
+            }
+        }
+        self.decoder = Some(GzDecoder::new(source));
+        Ok(true)
+    }
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let Some(decoder) = &mut self.decoder else {
+                return Ok(0);
+            };
+            match decoder.read(into)? {
+                0 if into.is_empty() || !self.enter()? => return Ok(0),
+                0 => {}
+                read => return Ok(read),
+            }
+        }
+    }
+}
+
 /// Frames of zstd, one behind the other, are one text.
 struct Frames<R> {
     source: R,
     decoder: FrameDecoder,
     is_within: bool,
+    /// Whether there was one before.
+    is_behind: bool,
+    /// Why no more of it comes than is decoded.
+    end: Option<io::Error>,
 }
 
 impl<R: BufRead> Frames<R> {
@@ -134,11 +285,21 @@ impl<R: BufRead> Frames<R> {
             source,
             decoder,
             is_within: false,
+            is_behind: false,
+            end: None,
         }
     }
 
     /// Goes into the next frame, or past one that is no data.
     fn enter(&mut self) -> io::Result<()> {
+        let is_frame = match Packed::told(self.source.fill_buf()?) {
+            Told::Packed(Packed::Zstd) | Told::Open => true,
+            Told::Packed(Packed::Gzip) | Told::Foreign(_) | Told::Plain => false,
+        };
+        if self.is_behind && !is_frame {
+            return Err(io::Error::other(Behind));
+        }
+        self.is_behind = true;
         match self.decoder.init(&mut self.source) {
             Ok(()) => self.is_within = true,
             Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
@@ -156,9 +317,32 @@ impl<R: BufRead> Frames<R> {
         Ok(())
     }
 
+    /// Decodes a block. Where the input ends within the frame, what was decoded before is let out: the decoder holds
+    /// the last window back until it has seen a last block, and this one says that nothing more comes.
+    fn decode(&mut self) -> io::Result<()> {
+        /// RFC 8878 §3.1.1.2: the last block, raw, of no byte; behind it room for a checksum.
+        const LAST: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
+        let one = BlockDecodingStrategy::UptoBlocks(1);
+        let decoded = self.decoder.decode_blocks(&mut self.source, one);
+        let Err(why) = decoded.map_err(damage) else {
+            return Ok(());
+        };
+        if why.kind() != io::ErrorKind::UnexpectedEof {
+            return Err(why);
+        }
+        let one = BlockDecodingStrategy::UptoBlocks(1);
+        let ended = self.decoder.decode_blocks(&LAST[..], one);
+        ended.map_err(damage)?;
+        self.end = Some(why);
+        Ok(())
+    }
+
     /// At the end of a frame: RFC 8878 §3.1.1, a checksum of what was in it.
     fn leave(&mut self) -> io::Result<()> {
         self.is_within = false;
+        if let Some(why) = self.end.take() {
+            return Err(why);
+        }
         let said = self.decoder.get_checksum_from_data();
         if said.is_some() && said != self.decoder.get_calculated_checksum() {
             return Err(io::Error::other("its checksum is another"));
@@ -178,9 +362,7 @@ impl<R: BufRead> Read for Frames<R> {
                 continue;
             }
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
-                let one = BlockDecodingStrategy::UptoBlocks(1);
-                let decoded = self.decoder.decode_blocks(&mut self.source, one);
-                decoded.map_err(damage)?;
+                self.decode()?;
             }
             match self.decoder.read(into)? {
                 0 if into.is_empty() => return Ok(0),
@@ -278,10 +460,75 @@ mod tests {
                 told.starts_with(&format!("its {name} data is damaged: ")),
                 "{told}"
             );
-            let behind = [&packed[..], b"no data"].concat();
-            let told = undone(&behind).unwrap_err();
-            assert!(told.starts_with(&format!("its {name} data is ")), "{told}");
+            for junk in [&b"no data"[..], b"x", b"\0\0x", &vec![b'x'; 100_000]] {
+                let told = undone(&[&packed[..], junk].concat()).unwrap_err();
+                assert_eq!(told, format!("behind its {name} data stands what is none"));
+            }
         }
+    }
+
+    #[test]
+    fn zeros_behind_gzip_are_passed_over_as_gzip_does() {
+        let filled = [&gzip(&text())[..], &vec![0; 70_000]].concat();
+        assert!(undone(&filled) == Ok(text()));
+    }
+
+    #[test]
+    fn what_stands_before_a_tear_is_read() {
+        // Of three megabytes that do not shrink to nothing, more than a window of the decoder.
+        let all: Vec<u8> = (0..150_000)
+            .flat_map(|nth: u32| {
+                format!("http://h/{:08x}\n", nth.wrapping_mul(2_654_435_769)).into_bytes()
+            })
+            .collect();
+        for packed in [gzip(&all), zstd(&all)] {
+            let Told::Packed(how) = Packed::told(&packed) else {
+                panic!("it is packed");
+            };
+            let torn = io::Cursor::new(packed[..packed.len() - 9].to_vec());
+            let mut given = Vec::new();
+            let why = how.undone(Box::new(torn)).read_to_end(&mut given);
+            assert!(why.unwrap_err().to_string().ends_with("is cut off"));
+            assert!(all.starts_with(&given), "{how:?}");
+            assert!(
+                all.len() - given.len() <= 128 << 10,
+                "{how:?}: {}",
+                given.len()
+            );
+        }
+    }
+
+    #[test]
+    fn other_forms_are_named_with_the_command_that_undoes_them() {
+        for (head, what, mend) in [
+            (
+                &b"\xfd7zXZ\0\0"[..],
+                "it is xz",
+                "xz -dc FILE | shaper run -",
+            ),
+            (
+                b"BZh91AY&SY",
+                "it is bzip2",
+                "bzip2 -dc FILE | shaper run -",
+            ),
+            (
+                b"\x04\x22\x4d\x18",
+                "it is lz4",
+                "lz4 -dc FILE | shaper run -",
+            ),
+            (b"PK\x03\x04", "zip archive", "unzip -p FILE | shaper run -"),
+        ] {
+            let Told::Foreign(foreign) = Packed::told(head) else {
+                panic!("{head:?}");
+            };
+            let Spoilt {
+                what: own,
+                mend: its,
+            } = foreign.spoilt();
+            assert!(own.contains(what) && its.ends_with(mend), "{own}: {its}");
+        }
+        let twice = Packed::Gzip.twice(Packed::Gzip).mend;
+        assert_eq!(twice, "undo both: gzip -dc FILE | gzip -dc | shaper run -");
     }
 
     #[test]
@@ -294,7 +541,9 @@ mod tests {
             (b"(", Told::Open),
             (b"(\xb5\x2f\xfd", Told::Packed(Packed::Zstd)),
             (b"P*", Told::Open),
-            (b"POST", Told::Plain),
+            (b"PO", Told::Plain),
+            (b"BZ", Told::Open),
+            (b"BZhang.example", Told::Plain),
             (b"/a", Told::Plain),
             (b"{", Told::Plain),
         ] {
