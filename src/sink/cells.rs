@@ -53,7 +53,7 @@ fn number(value: Option<impl ToString>) -> String {
 }
 
 fn safe(text: &str) -> Cow<'_, str> {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) {
         Cow::Owned(format!("'{text}"))
     } else {
         Cow::Borrowed(text)
@@ -67,4 +67,19 @@ pub(super) fn record<const N: usize>(cells: [&str; N], out: &mut Vec<u8>) {
         .write_record(cells)
         .and_then(|()| Ok(writer.flush()?));
     written.expect("memory takes all, and every row has as many cells");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_a_spreadsheet_would_take_for_a_formula_is_marked() {
+        for text in ["=1+1", "+1", "-1", "@A1", "\t=1", "\r=1", "\n=1"] {
+            assert_eq!(safe(text), format!("'{text}"));
+        }
+        for text in ["", "a=1", " =1", "http://h/-"] {
+            assert_eq!(safe(text), text);
+        }
+    }
 }

@@ -36,7 +36,8 @@ pub(super) const FIELDS: [&str; 14] = [
     "meta",
 ];
 
-/// A table names its columns, and one of them is `url`. By its name alone, what begins with no URL.
+/// A table names its columns, and one of them is `url`. By its name alone, whatever has no brackets: if it begins with a
+/// URL, [`Columns::of`] asks for the names.
 pub(super) fn shows(first: &First<'_>, delimiter: u8) -> Shows {
     let Some(line) = first.line() else {
         return Shows::Open;
@@ -48,10 +49,16 @@ pub(super) fn shows(first: &First<'_>, delimiter: u8) -> Shows {
     let names_url = cells.clone().any(is_url) && cells.nth(1).is_some();
     match first.byte() {
         Some(b'{' | b'[' | b'#') | None => Shows::No,
-        Some(_) if memmem::find(line, b"://").is_some() => Shows::No,
+        Some(_) if has_url(first) => Shows::ByName,
         Some(_) if names_url => Shows::Surely,
         Some(_) => Shows::ByName,
     }
+}
+
+/// Whether a URL stands in the first row, which names no column then.
+pub(super) fn has_url(first: &First<'_>) -> bool {
+    let line = first.line();
+    line.is_some_and(|line| memmem::find(line, b"://").is_some())
 }
 
 /// What stands in a column.
@@ -108,6 +115,7 @@ impl Columns {
         mut unknown: impl FnMut(&str, Spot),
     ) -> Result<Self, Fault> {
         record.text()?;
+        record.quoted_as_a_whole()?;
         let mut all: Vec<(Box<str>, Column)> = Vec::new();
         for (nth, cell) in record.cells.iter().enumerate() {
             let name = String::from_utf8_lossy(cell);
@@ -141,6 +149,11 @@ impl Columns {
                 return Err(Fault::new(Spot::Cell(nth), what, "keep one of them"));
             }
             (false, None) => {
+                if let Some(nth) = all.iter().position(|(name, _)| name.contains("://")) {
+                    let what = "the first row has a URL, and no names of columns";
+                    let mend = "put a row of names before it, as url,method,body; a list with one URL on each line is --format urls";
+                    return Err(Fault::new(Spot::Cell(nth), what, mend));
+                }
                 let mend = match &all[..] {
                     [(only, _)] if only.contains(';') => "separate columns with commas, not with ;",
                     _ => "name the columns in the first row, one of them \"url\", or give --url",
@@ -190,6 +203,7 @@ pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
 /// Of a row that is UTF-8 the cells are, too: quotes and line ends are bytes of their own.
 fn cells_text<'a>(record: &Record<'a>) -> Result<&'a str, Fault> {
     record.text()?;
+    record.quoted_as_a_whole()?;
     Ok(str::from_utf8(record.cells.text).unwrap_or_default())
 }
 

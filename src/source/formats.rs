@@ -303,7 +303,8 @@ impl Format {
             Some(b'{') => Some(Self::Jsonl),
             Some(_) | None => {
                 let told = Self::of(first, input)?;
-                let is_table = told == Self::Urls && csv::shows(first, b',') == Shows::ByName;
+                let may_be = csv::shows(first, b',') == Shows::ByName && !csv::has_url(first);
+                let is_table = told == Self::Urls && may_be;
                 Some(match first.line() {
                     Some(line) if is_table && line.contains(&b'\t') => Self::Tsv,
                     Some(_) if is_table => Self::Csv,

@@ -51,7 +51,8 @@ fn a_format_is_told_by_its_first_bytes_and_else_by_the_name() {
         ("id\turl\n", "a.csv", Format::Tsv),
         ("url\n", "a.csv", Format::Csv),
         ("url\n", "a", Format::Urls),
-        ("http://h/?a=1,url,2\n", "a.csv", Format::Urls),
+        ("http://h/?a=1,url,2\n", "a", Format::Urls),
+        ("http://h/?a=1,url,2\n", "a.csv", Format::Csv),
         (
             "{\"custom_id\":\"a\",\"method\":\"POST\"}",
             "a.jsonl",
@@ -154,6 +155,53 @@ fn every_column_is_the_field_of_its_name() {
     assert_eq!(bare.meta(), Some(&b"\"no json\""[..]));
     assert_eq!(bare.at.unwrap().as_secs(), 2);
     assert_eq!(&*bare.keys[0], "");
+}
+
+#[test]
+fn a_table_without_names_is_told_and_not_sent_as_urls() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("a.csv", "http://h/a,GET\nhttp://h/b,PUT\n"),
+        ("b.csv", "1,http://h/a\n"),
+        ("c.tsv", "http://h/a\tGET\n"),
+        ("d.csv", "http://h/a\n"),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        let problem = refused(&Spec {
+            inputs: vec![Input::File(path)],
+            ..Spec::default()
+        });
+        assert!(problem.what.contains("no names of columns"), "{problem}");
+        assert!(problem.mend.contains("--format urls"), "{problem}");
+    }
+    let list = as_format(Format::Urls, "http://h/a,GET\n");
+    assert_eq!(seen(&list), want([(1, "/a,GET")]));
+}
+
+#[test]
+fn what_stands_behind_a_closing_quote_is_told_with_its_place() {
+    let table = "id,url,body\n\
+                 a,http://h/a,\"x\"tail\n\
+                 b,http://h/b,\"x\n\"\"y\" ,\n\
+                 \"c\"\"\",http://h/c,\"\"\n\
+                 d,http://h/d,5\" disk \"x\"\n\
+                 \"e\"\"e\"e,http://h/e,x\n";
+    let spec = as_format(Format::Csv, table);
+    let what = "something stands behind the closing quote of a field";
+    assert_eq!(
+        faults(&spec),
+        [
+            format!("-:2:17: {what}"),
+            format!("-:4:5: {what}"),
+            format!("-:7:7: {what}"),
+        ]
+    );
+    let good: Vec<_> = lines(&spec).into_iter().flatten().collect();
+    let bodies: Vec<_> = good.iter().map(Job::body).collect();
+    assert_eq!(bodies, [None, Some(&b"5\" disk \"x\""[..])]);
+    let head = refused(&as_format(Format::Csv, "id,\"url\"x\na,http://h/\n"));
+    assert_eq!((&*head.what, &*head.place), (what, "-:1:9"));
 }
 
 #[test]

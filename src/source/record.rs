@@ -1,7 +1,7 @@
 //! What of an input makes one result, as it stands there. Floor 4: doors.
 
 use csv_core::ReaderBuilder;
-use memchr::{memchr_iter, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
 
 use super::draft::{Fault, Spot};
 use super::hash;
@@ -103,6 +103,45 @@ pub(super) enum Extent {
 }
 
 impl<'a> Record<'a> {
+    /// A fault if something stands behind the closing quote of a cell: the parser would join both.
+    ///
+    /// RFC 4180 §2.5: a cell is quoted as a whole, or not at all; a quote within one that is not is a letter.
+    pub(super) fn quoted_as_a_whole(&self) -> Result<(), Fault> {
+        let (row, delimiter) = (self.bytes, self.cells.delimiter);
+        if memchr(b'"', row).is_none() {
+            return Ok(());
+        }
+        let mut at = 0;
+        while let Some(cell) = row.get(at..) {
+            if !cell.starts_with(b"\"") {
+                let Some(length) = memchr(delimiter, cell) else {
+                    return Ok(());
+                };
+                at += length + 1;
+                continue;
+            }
+            at += 1;
+            while let Some(length) = memchr(b'"', &row[at..]) {
+                at += length + 1;
+                if row.get(at) != Some(&b'"') {
+                    break;
+                }
+                at += 1;
+            }
+            if let Some(behind) = row.get(at)
+                && *behind != delimiter
+            {
+                return Err(Fault::new(
+                    at as u64 + 1,
+                    "something stands behind the closing quote of a field",
+                    "quote the field as a whole; a \" within quotes is written twice, as \"\"",
+                ));
+            }
+            at += 1;
+        }
+        Ok(())
+    }
+
     /// All of it as text.
     pub(super) fn text(&self) -> Result<&'a str, Fault> {
         std::str::from_utf8(self.bytes).map_err(|why| {
