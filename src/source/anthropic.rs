@@ -17,26 +17,32 @@ const URL: &str = "/v1/messages";
 /// The version of the interface that these requests are written in, unless a header says another.
 const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
 
-/// An object of `requests`, or requests themselves.
+/// An object with `requests`, or requests themselves.
 pub(super) fn shows(first: &First<'_>) -> Shows {
-    match first.first_name() {
-        Some(b"requests") => Shows::Surely,
-        Some(_) => first.shows_object(|names| {
+    match first.leads_to(REQUESTS, &NOT_BEFORE) {
+        Shows::No => first.shows_object(|names| {
             [&b"custom_id"[..], b"params"]
                 .iter()
                 .all(|name| names.contains(name))
         }),
-        None => Shows::Open,
+        told => told,
     }
 }
 
 /// Elements of `requests` where an object of those opens the text.
 pub(super) fn frame(first: &First<'_>) -> Option<Frame> {
-    match first.first_name()? {
-        b"requests" => Some(Frame::Elements(&["requests"])),
-        _ => first.frame_of_objects(),
+    match first.leads_to(REQUESTS, &NOT_BEFORE) {
+        Shows::Surely => Some(Frame::Elements(&["requests"])),
+        Shows::Open if !first.is_all() => None,
+        Shows::Open | Shows::No | Shows::ByName | Shows::Likely => first.frame_of_objects(),
     }
 }
+
+/// The field that has them all.
+const REQUESTS: &[u8] = b"requests";
+
+/// What has one of these before it is a request or a job itself.
+const NOT_BEFORE: [&[u8]; 3] = [b"url", b"custom_id", b"params"];
 
 /// Reads a request.
 pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {

@@ -69,6 +69,22 @@ fn a_format_is_told_by_its_first_bytes_and_else_by_the_name() {
             Format::AnthropicBatch,
         ),
         ("{ \"requests\": [{", "a.json", Format::AnthropicBatch),
+        (
+            "{\"x\":{\"url\":1},\"requests\":[{",
+            "a",
+            Format::AnthropicBatch,
+        ),
+        (
+            "{ \"x\": 1,\n\"y\": [],\n \"requests\": [",
+            "a",
+            Format::AnthropicBatch,
+        ),
+        (
+            "{\"url\":\"http://h/\",\"requests\":[]}",
+            "a",
+            Format::Jsonl,
+        ),
+        ("{\"x\":1}\n{\"requests\":[]}", "a", Format::Jsonl),
         ("{\n  \"requests\": [", "a.json", Format::AnthropicBatch),
         ("{\"model\":\"m\",\"input\":\"x\"}", "a", Format::Cookbook),
         (
@@ -81,6 +97,18 @@ fn a_format_is_told_by_its_first_bytes_and_else_by_the_name() {
     ] {
         assert_eq!(told(text, name), format, "{text} {name}");
     }
+}
+
+#[test]
+fn a_batch_of_anthropic_may_say_other_things_before_its_requests() {
+    let batch = "{ \"model\": \"m\",\n  \"options\": {\"requests\": []},\n  \"requests\": [\n\
+                 {\"custom_id\":\"a\",\"params\":{}},\n{\"custom_id\":\"b\",\"params\":{}}]}";
+    let spec = Spec {
+        base_url: Some("http://h".parse().unwrap()),
+        ..text(batch)
+    };
+    let ids: Vec<_> = jobs(&spec).into_iter().map(|job| job.id.unwrap()).collect();
+    assert_eq!(ids, ["a".into(), "b".into()]);
 }
 
 #[test]
@@ -653,11 +681,42 @@ fn a_har_file_that_is_torn_or_none_is_told() {
         none,
         ["-:1:19: the array of records is not where it should be"]
     );
-    let wrong = "{\"log\":{\"entries\":[{},{\"request\":{\"method\":\"GET\"}},{\"request\":{\n\"method\":7}}]}}";
-    let found = faults(&as_format(Format::Har, wrong));
-    assert_eq!(found[0], "-:1:20: \"request\" is missing");
-    assert!(found[1].contains("missing field `url`"), "{found:?}");
-    assert!(found[2].starts_with("-:2:"), "{found:?}");
+    let request = |fields: &str| format!("{{\"request\":{{\n\"url\":\"http://h/\",{fields}}}}}");
+    let wrong = [
+        "{}".to_owned(),
+        "{\"request\":[]}".to_owned(),
+        "{\"request\":{\"method\":\"GET\"}}".to_owned(),
+        "{\"request\":{\"url\":\"\",\"method\":\"GET\"}}".to_owned(),
+        "{\"request\":{\"url\":7,\"method\":\"GET\"}}".to_owned(),
+        request("\"headers\":[]"),
+        request("\"method\":7"),
+        request("\"method\":\"GET\",\"headers\":{}"),
+        request("\"method\":\"GET\",\"headers\":[7]"),
+        request("\"method\":\"GET\",\"headers\":[{\"value\":\"a\"}]"),
+        request("\"method\":\"GET\",\"headers\":[{\"name\":\"a\",\"value\":[1]}]"),
+        request("\"method\":\"GET\",\"headers\":[{\"name\":\"a b\",\"value\":\"1\"}]"),
+        request("\"method\":\"GET\",\"postData\":7"),
+        request("\"method\":\"GET\",\"postData\":{\"text\":{}}"),
+    ];
+    let text = format!("{{\"log\":{{\"entries\":[\n{}]}}}}", wrong.join(",\n"));
+    let found = faults(&as_format(Format::Har, text));
+    let wanted = [
+        "-:2:1: \"request\" is missing",
+        "-:3:12: \"request\" must be an object",
+        "-:4:12: \"url\" is missing",
+        "-:5:19: \"url\" is empty",
+        "-:6:19: \"url\" must be a string",
+        "-:7:12: \"method\" is missing",
+        "-:10:28: \"method\" must be a string",
+        "-:12:44: \"headers\" must be an array of objects",
+        "-:14:45: \"headers\" must be an array of objects",
+        "-:16:45: \"name\" is missing",
+        "-:18:65: \"value\" must be a string",
+        "-:20:45: this header cannot be sent",
+        "-:22:45: \"postData\" must be an object",
+        "-:24:53: \"text\" must be a string",
+    ];
+    assert_eq!(found, wanted);
 }
 
 #[test]

@@ -4,16 +4,18 @@ use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use http::Method;
 use http::header::CONTENT_TYPE;
-use serde::Deserialize;
+use serde_json::value::RawValue;
 use url::form_urlencoded;
 
 use super::at::At;
-use super::draft::{self, Draft, Fault};
+use super::draft::{self, Draft, Fault, Spot};
 use super::formats::{Asked, Read, Shows};
 use super::jsonl::{self, Context};
 use super::keeper::Keeper;
 use super::opening::First;
+use crate::json::{self, Member};
 use crate::kept::Body;
 
 /// The path of its entries.
@@ -29,40 +31,130 @@ pub(super) fn shows(first: &First<'_>) -> Shows {
     }
 }
 
-#[derive(Deserialize)]
+/// What of a request is sent again.
 struct Request<'a> {
-    #[serde(borrow)]
-    method: Cow<'a, str>,
-    #[serde(borrow)]
+    method: Method,
     url: Cow<'a, str>,
-    #[serde(borrow, default)]
+    url_at: u64,
     headers: Vec<Pair<'a>>,
-    #[serde(borrow, rename = "postData")]
-    post_data: Option<PostData<'a>>,
-    /// Of the body, -1 where it is not known.
-    #[serde(rename = "bodySize")]
-    body_size: Option<f64>,
+    data: Option<PostData<'a>>,
+    /// Whether it had a body, recorded or not; its size is -1 where that is not known.
+    had_body: bool,
 }
 
-#[derive(Deserialize)]
+/// A header, or a field of a form.
 struct Pair<'a> {
-    #[serde(borrow)]
     name: Cow<'a, str>,
-    #[serde(borrow, default)]
     value: Cow<'a, str>,
+    at: u64,
 }
 
 /// `text` and `params` exclude each other. `encoding` is of a proposal for 1.3.
-#[derive(Deserialize)]
 struct PostData<'a> {
-    #[serde(borrow, rename = "mimeType", default)]
+    at: u64,
     mime_type: Cow<'a, str>,
-    #[serde(borrow)]
-    text: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
+    text: Option<(Cow<'a, str>, u64)>,
     params: Vec<Pair<'a>>,
-    #[serde(borrow)]
     encoding: Option<Cow<'a, str>>,
+}
+
+/// An object within an entry.
+struct Within<'c, 'a> {
+    entry: &'c Context<'a>,
+    members: Vec<Member<'a>>,
+}
+
+impl<'c, 'a> Within<'c, 'a> {
+    fn of(entry: &'c Context<'a>, name: &str, field: Option<&'a str>) -> Result<Self, Fault> {
+        let value = entry.object(name, field)?;
+        // It is a part of a text that was read as JSON.
+        let members = json::members(value).unwrap_or_default();
+        Ok(Self { entry, members })
+    }
+
+    fn field(&self, wanted: &str) -> Option<&'a str> {
+        let mut members = self.members.iter();
+        let found = members.find(|(name, _)| name == wanted);
+        found.map(|(_, value)| *value)
+    }
+
+    fn text(&self, name: &str) -> Result<Option<Cow<'a, str>>, Fault> {
+        self.entry.text(name, self.field(name))
+    }
+
+    /// Objects with a `name` and a `value`.
+    fn pairs(&self, name: &str) -> Result<Vec<Pair<'a>>, Fault> {
+        let Some(value) = self.field(name).filter(|value| *value != "null") else {
+            return Ok(Vec::new());
+        };
+        let none = |value: &str| {
+            let mend = "write [{\"name\":\"...\",\"value\":\"...\"}]";
+            let what = format!("{name:?} must be an array of objects");
+            self.entry.fault(value, what, mend)
+        };
+        let all: Vec<&RawValue> = serde_json::from_str(value).map_err(|_| none(value))?;
+        let pair = |value: &'a RawValue| {
+            let pair = Within::of(self.entry, name, Some(value.get()));
+            let pair = pair.map_err(|_| none(value.get()))?;
+            let name = self.entry.required("name", pair.field("name"));
+            Ok(Pair {
+                name: name
+                    .map_err(|fault| self.entry.fault(value.get(), fault.what, fault.mend))?,
+                value: pair.text("value")?.unwrap_or_default(),
+                at: self.entry.column(value.get()),
+            })
+        };
+        all.into_iter().map(pair).collect()
+    }
+}
+
+impl<'a> Request<'a> {
+    fn of(entry: &Context<'a>, field: Option<&'a str>) -> Result<Self, Fault> {
+        let request = Within::of(entry, "request", field)?;
+        let at = entry.column_of(field);
+        let missing = |fault: Fault| match fault.at {
+            Spot::Byte(1) => Fault {
+                at: at.into(),
+                ..fault
+            },
+            Spot::Byte(_) | Spot::Cell(_) => fault,
+        };
+        let (method, url) = (request.field("method"), request.field("url"));
+        let url_text = entry.required("url", url).map_err(missing)?;
+        let url_at = entry.column_of(url);
+        if let Some((scheme, _)) = url_text.split_once(':')
+            && !matches!(scheme, "http" | "https")
+        {
+            let what = format!("no request of HTTP: {scheme:?}");
+            return Err(Fault::skipped(url_at, what));
+        }
+        entry.required("method", method).map_err(missing)?;
+        let method = entry.method(method)?;
+        let data = request.field("postData").filter(|value| *value != "null");
+        let size = request.field("bodySize").and_then(|size| size.parse().ok());
+        Ok(Self {
+            method: method.expect("it is there"),
+            url: url_text,
+            url_at,
+            headers: request.pairs("headers")?,
+            data: data.map(|data| PostData::of(entry, data)).transpose()?,
+            had_body: size.is_some_and(|size: f64| size > 0.0),
+        })
+    }
+}
+
+impl<'a> PostData<'a> {
+    fn of(entry: &Context<'a>, value: &'a str) -> Result<Self, Fault> {
+        let data = Within::of(entry, "postData", Some(value))?;
+        let text = data.text("text")?;
+        Ok(Self {
+            at: entry.column(value),
+            mime_type: data.text("mimeType")?.unwrap_or_default(),
+            text: text.map(|text| (text, entry.column_of(data.field("text")))),
+            params: data.pairs("params")?,
+            encoding: data.text("encoding")?,
+        })
+    }
 }
 
 /// Reads an entry. What an API was told beside its request, and what it answered, is passed over.
@@ -78,48 +170,21 @@ fn entry<'a>(asked: &mut Asked<'_, 'a>) -> Result<Draft<'a>, Fault> {
         let mut fields = members.iter().filter(|(name, _)| name == wanted);
         fields.next().map(|(_, value)| *value)
     };
-    let value = context.object("request", field("request"))?;
-    let request: Request = serde_json::from_str(value).map_err(|why| {
-        let lines = value
-            .split_inclusive('\n')
-            .take(why.line().saturating_sub(1));
-        let before = lines.map(str::len).sum::<usize>() as u64;
-        let at = context.column(value) + before + (why.column() as u64).saturating_sub(1);
-        let text = why.to_string();
-        let reason = text.split(" at line ").next().unwrap_or_default();
-        Fault::new(
-            at,
-            format!("\"request\" is none of HAR: {reason}"),
-            "write it as HAR 1.2 has it",
-        )
-    })?;
-    let at = context.column(value);
-    let other = request.url.split_once(':').map(|(scheme, _)| scheme);
-    if let Some(scheme) = other.filter(|it| !matches!(*it, "http" | "https")) {
-        return Err(Fault::skipped(
-            at,
-            format!("no request of HTTP: {scheme:?}"),
-        ));
-    }
-    let method = draft::method(&request.method).ok_or_else(|| jsonl::no_method(at))?;
-    headers(&request, asked.keeper, at)?;
-    let body = request
-        .post_data
-        .as_ref()
-        .map(|data| body(data, at))
-        .transpose()?;
-    let is_lost = body.is_none() && request.body_size.is_some_and(|size| size > 0.0);
+    let request = Request::of(&context, field("request"))?;
+    headers(&request, asked.keeper)?;
+    let body = request.data.as_ref().map(body).transpose()?;
+    let is_lost = body.is_none() && request.had_body;
     Ok(Draft {
-        method: Some(method),
+        method: Some(request.method),
         body: body.map(|bytes| Body::Apart(bytes.into())),
         lacks_body: is_lost.then_some("its body was not recorded"),
         at: field("startedDateTime").map(|value| At::Json(value, context.column(value).into())),
-        ..Draft::of_url(request.url, at)
+        ..Draft::of_url(request.url, request.url_at)
     })
 }
 
-fn headers(request: &Request<'_>, keeper: &mut Keeper, at: u64) -> Result<(), Fault> {
-    for Pair { name, value } in &request.headers {
+fn headers(request: &Request<'_>, keeper: &mut Keeper) -> Result<(), Fault> {
+    for Pair { name, value, at } in &request.headers {
         if draft::is_of_connection(name) {
             continue;
         }
@@ -128,44 +193,40 @@ fn headers(request: &Request<'_>, keeper: &mut Keeper, at: u64) -> Result<(), Fa
             .of(name)
             .map(|name| keeper.headers.add_text(name, value));
         if added != Some(true) {
-            return Err(Fault::new(
-                at,
-                "a header of it cannot be sent",
-                "leave that header out",
-            ));
+            let what = "this header cannot be sent";
+            return Err(Fault::new(*at, what, "leave it out"));
         }
     }
-    let said = request.post_data.as_ref().map(|data| &*data.mime_type);
-    if let Some(said) = said.filter(|it| !it.is_empty())
+    let Some(data) = &request.data else {
+        return Ok(());
+    };
+    if !data.mime_type.is_empty()
         && !keeper.headers.lines().has(&CONTENT_TYPE)
-        && !keeper.headers.add_text(&CONTENT_TYPE, said)
+        && !keeper.headers.add_text(&CONTENT_TYPE, &data.mime_type)
     {
-        return Err(Fault::new(
-            at,
-            "its mimeType cannot be sent",
-            "write it as a header has it",
-        ));
+        let what = "its mimeType cannot be sent";
+        return Err(Fault::new(data.at, what, "write it as a header has it"));
     }
     Ok(())
 }
 
-fn body(data: &PostData<'_>, at: u64) -> Result<Vec<u8>, Fault> {
+fn body(data: &PostData<'_>) -> Result<Vec<u8>, Fault> {
     match (&data.text, data.encoding.as_deref()) {
-        (Some(text), Some("base64")) => STANDARD.decode(&**text).map_err(|why| {
+        (Some((text, at)), Some("base64")) => STANDARD.decode(&**text).map_err(|why| {
             Fault::new(
-                at,
+                *at,
                 format!("its text is not base64: {why}"),
                 "leave \"encoding\" out where it is not",
             )
         }),
-        (Some(text), _) => Ok(text.as_bytes().to_vec()),
+        (Some((text, _)), _) => Ok(text.as_bytes().to_vec()),
         (None, _) if data.mime_type.starts_with("multipart/") => Err(Fault::skipped(
-            at,
+            data.at,
             "of its multipart body only the names are recorded",
         )),
         (None, _) => {
             let mut form = form_urlencoded::Serializer::new(String::new());
-            for Pair { name, value } in &data.params {
+            for Pair { name, value, .. } in &data.params {
                 form.append_pair(name, value);
             }
             Ok(form.finish().into_bytes())

@@ -227,6 +227,25 @@ impl<'a> First<'a> {
         }
     }
 
+    /// Whether the object that opens the text, on however many lines, has a field of this name, and none of `others`
+    /// before it.
+    pub(super) fn leads_to(&self, name: &[u8], others: &[&[u8]]) -> Shows {
+        if self.byte() != Some(b'{') {
+            return if self.text.is_empty() {
+                Shows::Open
+            } else {
+                Shows::No
+            };
+        }
+        let (names, is_whole) = names(self.text);
+        let mut names = names.into_iter();
+        match names.find(|own| *own == name || others.contains(own)) {
+            Some(own) if own == name => Shows::Surely,
+            None if !is_whole => Shows::Open,
+            Some(_) | None => Shows::No,
+        }
+    }
+
     /// Objects are lines, or elements of an array where one opens the text.
     pub(super) fn frame_of_objects(&self) -> Option<Frame> {
         match self.byte() {
