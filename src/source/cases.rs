@@ -98,6 +98,49 @@ fn a_last_line_without_a_newline_is_a_line() {
 }
 
 #[test]
+fn two_json_values_on_a_line_are_told_as_such_whoever_names_the_format() {
+    let line = "{\"url\":\"http://h/a\"} {\"url\":\"http://h/b\"}\n";
+    for format in [None, Some(Format::Jsonl), Some(Format::OpenaiBatch)] {
+        let spec = Spec {
+            format,
+            base_url: Some("http://h".parse().unwrap()),
+            ..text(line)
+        };
+        let bad = lines(&spec).remove(0).unwrap_err();
+        assert_eq!(
+            (bad.column, &*bad.what),
+            (22, "a second JSON value stands on this line")
+        );
+        assert!(bad.mend.contains("jq -c .") && bad.mend.contains("--format json"));
+    }
+    let json = Spec {
+        format: Some(Format::Json),
+        ..text(line)
+    };
+    assert_eq!(seen(&json), want([(1, "/a"), (1, "/b")]));
+    for (line, column, what) in [
+        (
+            "{\"url\":\"http://h/\"},\n",
+            20,
+            "a comma stands behind the object",
+        ),
+        (
+            "{\"url\":\"http://h/\"}x\n",
+            20,
+            "not valid JSON: something stands behind the end of the object",
+        ),
+        (
+            "{\"url\":\"http://h/\"{}}\n",
+            19,
+            "not valid JSON: expected `,` or `}`",
+        ),
+    ] {
+        let bad = bad(line);
+        assert_eq!((bad.column, &*bad.what), (column, what));
+    }
+}
+
+#[test]
 fn a_byte_that_is_no_utf8_spoils_its_own_line_only() {
     let what = "invalid UTF-8 at byte 54 of the line";
     let spec = case("06-bad-utf8.jsonl");
@@ -221,7 +264,7 @@ fn what_is_no_json_is_told_in_words_that_need_no_parser() {
             "a comma stands behind the last field or value",
         ),
         (
-            "{\"url\":\"a\"} {}\n",
+            "{\"url\":\"a\"} x\n",
             "something stands behind the end of the object",
         ),
         ("{\"url\":[1\n", "the line ends inside an array"),
@@ -807,6 +850,23 @@ fn utf_16_is_told_with_the_way_out() {
 }
 
 #[test]
+fn a_packing_that_is_not_undone_is_told_with_the_way_out() {
+    let xz = b"\xfd7zXZ\0\0\x04".to_vec();
+    for (bytes, mend) in [
+        (
+            gzip(&gzip(b"http://h/\n")),
+            "gzip -dc FILE | gzip -dc | shaper run -",
+        ),
+        (xz.clone(), "xz -dc FILE | shaper run -"),
+        (gzip(&xz), "xz -dc FILE | shaper run -"),
+    ] {
+        let problem = open(&text(bytes)).unwrap().next().unwrap().unwrap_err();
+        assert_eq!(problem.exit, Exit::Usage);
+        assert!(problem.mend.ends_with(mend), "{problem}");
+    }
+}
+
+#[test]
 fn a_compressed_file_is_called_by_what_stands_before_its_ending() {
     let extension = |name: &str| Input::File(name.into()).extension();
     assert_eq!(extension("a.csv.gz").as_deref(), Some("csv"));
@@ -855,23 +915,6 @@ fn what_is_wrong_with_an_element_is_told_where_it_stands() {
         .map(|bad| bad.place.line)
         .collect();
     assert_eq!(places, [1, 1, 4], "a result tells where its record begins");
-}
-
-#[test]
-fn a_packing_that_is_not_undone_is_told_with_the_way_out() {
-    let xz = b"\xfd7zXZ\0\0\x04".to_vec();
-    for (bytes, mend) in [
-        (
-            gzip(&gzip(b"http://h/\n")),
-            "gzip -dc FILE | gzip -dc | shaper run -",
-        ),
-        (xz.clone(), "xz -dc FILE | shaper run -"),
-        (gzip(&xz), "xz -dc FILE | shaper run -"),
-    ] {
-        let problem = open(&text(bytes)).unwrap().next().unwrap().unwrap_err();
-        assert_eq!(problem.exit, Exit::Usage);
-        assert!(problem.mend.ends_with(mend), "{problem}");
-    }
 }
 
 #[test]

@@ -155,37 +155,6 @@ fn a_ragged_row_is_invalid_and_those_around_it_run() {
 }
 
 #[test]
-fn every_column_is_the_field_of_its_name() {
-    let table = "id,method,url,h:X-A,h:Authorization,body,tokens,output_tokens,at,key,meta\n\
-                 a,put,http://h/1,x,canary,\"{\"\"q\"\": 1}\",20,5,0.25,t7,\"{\"\"row\"\": 1}\"\n\
-                 b,,http://h/2,,,,,,1970-01-01T00:00:02Z,,no json\n";
-    let mut spec = text(table);
-    spec.units = UnitsRule::Reserve(crate::estimate::Estimator::Chars);
-    spec.times = Times::Read;
-    spec.per = vec![KeyBy::Field("key".into())];
-    let mut source = open(&spec).unwrap();
-    let all: Vec<Job> = source.by_ref().map(|line| line.unwrap().unwrap()).collect();
-    assert!(source.notices().is_empty(), "{:?}", source.notices());
-    let job = &all[0];
-    assert_eq!(job.method, Method::PUT);
-    assert_eq!(job.body(), Some(&b"{\"q\": 1}"[..]));
-    assert_eq!(header(job, "x-a"), Some(&b"x"[..]));
-    assert_eq!(header(job, "authorization"), Some(&b"canary"[..]));
-    assert!(!format!("{job:?}").contains("canary"));
-    assert_eq!(job.meta(), Some(&b"{\"row\": 1}"[..]));
-    let units = job.units.unwrap();
-    assert_eq!((units.input, units.output), (15, 5));
-    assert_eq!(job.at.unwrap().as_millis(), 250);
-    assert_eq!(&*job.keys[0], "t7");
-    let bare = &all[1];
-    assert_eq!((bare.method.as_str(), bare.body()), ("GET", None));
-    assert_eq!(bare.headers().iter().count(), 0);
-    assert_eq!(bare.meta(), Some(&b"\"no json\""[..]));
-    assert_eq!(bare.at.unwrap().as_secs(), 2);
-    assert_eq!(&*bare.keys[0], "");
-}
-
-#[test]
 fn a_table_without_names_is_told_and_not_sent_as_urls() {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [
@@ -230,6 +199,37 @@ fn what_stands_behind_a_closing_quote_is_told_with_its_place() {
     assert_eq!(bodies, [None, Some(&b"5\" disk \"x\""[..])]);
     let head = refused(&as_format(Format::Csv, "id,\"url\"x\na,http://h/\n"));
     assert_eq!((&*head.what, &*head.place), (what, "-:1:9"));
+}
+
+#[test]
+fn every_column_is_the_field_of_its_name() {
+    let table = "id,method,url,h:X-A,h:Authorization,body,tokens,output_tokens,at,key,meta\n\
+                 a,put,http://h/1,x,canary,\"{\"\"q\"\": 1}\",20,5,0.25,t7,\"{\"\"row\"\": 1}\"\n\
+                 b,,http://h/2,,,,,,1970-01-01T00:00:02Z,,no json\n";
+    let mut spec = text(table);
+    spec.units = UnitsRule::Reserve(crate::estimate::Estimator::Chars);
+    spec.times = Times::Read;
+    spec.per = vec![KeyBy::Field("key".into())];
+    let mut source = open(&spec).unwrap();
+    let all: Vec<Job> = source.by_ref().map(|line| line.unwrap().unwrap()).collect();
+    assert!(source.notices().is_empty(), "{:?}", source.notices());
+    let job = &all[0];
+    assert_eq!(job.method, Method::PUT);
+    assert_eq!(job.body(), Some(&b"{\"q\": 1}"[..]));
+    assert_eq!(header(job, "x-a"), Some(&b"x"[..]));
+    assert_eq!(header(job, "authorization"), Some(&b"canary"[..]));
+    assert!(!format!("{job:?}").contains("canary"));
+    assert_eq!(job.meta(), Some(&b"{\"row\": 1}"[..]));
+    let units = job.units.unwrap();
+    assert_eq!((units.input, units.output), (15, 5));
+    assert_eq!(job.at.unwrap().as_millis(), 250);
+    assert_eq!(&*job.keys[0], "t7");
+    let bare = &all[1];
+    assert_eq!((bare.method.as_str(), bare.body()), ("GET", None));
+    assert_eq!(bare.headers().iter().count(), 0);
+    assert_eq!(bare.meta(), Some(&b"\"no json\""[..]));
+    assert_eq!(bare.at.unwrap().as_secs(), 2);
+    assert_eq!(&*bare.keys[0], "");
 }
 
 #[test]

@@ -133,6 +133,7 @@ fn not_json(text: &str, why: &serde_json::Error, end: End) -> Fault {
             "a job is a JSON object",
             "write {\"url\":\"http://...\"} for each; an array of them is --format json",
         ),
+        (Category::Syntax, _) if let Some(fault) = behind(text, column) => fault,
         (Category::Eof | Category::Syntax | Category::Io, End::Input | End::Mark) => {
             let text = why.to_string();
             let reason = text
@@ -145,6 +146,28 @@ fn not_json(text: &str, why: &serde_json::Error, end: End) -> Fault {
             )
         }
     }
+}
+
+/// What stands behind a whole object, in which the parser has stopped at this byte, if that is another one, or a comma
+/// as between the elements of an array.
+fn behind(text: &str, column: u64) -> Option<Fault> {
+    let stop = usize::try_from(column).ok()?.checked_sub(1)?;
+    let (object, rest) = text.split_at_checked(stop)?;
+    if serde_json::from_str::<&RawValue>(object).is_err() {
+        return None;
+    }
+    let (what, mend) = match rest.as_bytes().first()? {
+        b'{' | b'[' => (
+            "a second JSON value stands on this line",
+            "write one on each line (jq -c . FILE does so), or say --format json",
+        ),
+        b',' => (
+            "a comma stands behind the object",
+            "leave it out: one object on each line; an array of them, in [ ], is --format json",
+        ),
+        _ => return None,
+    };
+    Some(Fault::new(column, what, mend))
 }
 
 /// The parser's reason in words for who has written the line.
