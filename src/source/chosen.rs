@@ -116,6 +116,7 @@ impl Chosen {
             columns: None,
             filling: None,
             own: &Own::default(),
+            is_doubted: &mut false,
             unknown: &mut |_, _| {},
         };
         let (mut id, draft) = read(self.format, asked);

@@ -247,6 +247,9 @@ pub(super) struct Asked<'r, 'a> {
     pub(super) filling: Option<&'a Filling>,
     /// What fills them that no row says.
     pub(super) own: &'r Own,
+    /// Whether an object may still be a target of vegeta: nobody has said the format, and no object had what only a job
+    /// has.
+    pub(super) is_doubted: &'r mut bool,
     /// Told every field that no job has, and its column.
     pub(super) unknown: &'r mut dyn FnMut(&str, u64),
 }

@@ -450,6 +450,56 @@ fn the_metadata_of_a_cookbook_line_is_kept_and_not_sent() {
 }
 
 #[test]
+fn a_body_that_may_be_base64_of_vegeta_is_not_sent_until_somebody_says_which() {
+    let bare = "{\"method\":\"GET\",\"url\":\"http://h/a\"}\n";
+    let with = |body: &str| {
+        format!("{bare}{{\"method\":\"POST\",\"url\":\"http://h/b\",\"body\":{body}}}\n")
+    };
+    let bodies = |spec: &Spec| -> Vec<_> {
+        let all = jobs(spec).into_iter();
+        all.map(|job| job.body().map(<[u8]>::to_vec)).collect()
+    };
+    for body in [
+        "\"aGk=\"",
+        "\"aGVsbG8h\"",
+        "\"/+8AAQIDBAUGBwgJCgsMDQ4PEBES\"",
+    ] {
+        let what = "\"body\" may be the text of a job, or base64 of a target of vegeta";
+        assert_eq!(
+            faults(&text(with(body))),
+            [format!("-:2:44: {what}")],
+            "{body}"
+        );
+        let text = as_format(Format::Jsonl, with(body));
+        assert_eq!(
+            bodies(&text)[1].as_deref(),
+            Some(body.trim_matches('"').as_bytes())
+        );
+        let target = as_format(Format::Vegeta, with(body));
+        assert_ne!(bodies(&target), bodies(&text));
+    }
+    for body in [
+        "\"test\"",
+        "\"hi\"",
+        "\"a=1&b=2\"",
+        "\"\"",
+        "{\"a\":\"aGk=\"}",
+    ] {
+        assert!(faults(&text(with(body))).is_empty(), "{body}");
+    }
+    let own = "{\"id\":\"1\",\"url\":\"http://h/\"}\n".to_owned() + &with("\"aGk=\"");
+    assert_eq!(
+        bodies(&text(own))[2].as_deref(),
+        Some(&b"aGk="[..]),
+        "it is a file of jobs"
+    );
+    let later =
+        bare.to_owned() + "{\"method\":\"GET\",\"url\":\"http://h/\",\"header\":{\"A\":[\"1\"]}}\n";
+    let what = "this is a target of vegeta, and the file was taken for jobs";
+    assert_eq!(faults(&text(later)), [format!("-:2:44: {what}")]);
+}
+
+#[test]
 fn targets_of_vegeta_are_read_as_people_write_them() {
     let spec = case("23-targets.vegeta");
     assert_eq!(

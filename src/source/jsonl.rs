@@ -18,6 +18,7 @@ use super::formats::{Asked, Read, Shows};
 use super::keeper::Keeper;
 use super::opening::First;
 use super::record::End;
+use super::vegeta;
 use crate::json::{self, Member};
 use crate::kept::Body;
 use crate::letters::calm_path;
@@ -78,7 +79,9 @@ pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
     };
     let draft = match twice {
         Some((name, value)) => Err(context.twice(name, value)),
-        None => context.draft(&fields, asked.folder, asked.keeper),
+        None => context
+            .no_target(&fields, &members, asked.is_doubted)
+            .and_then(|()| context.draft(&fields, asked.folder, asked.keeper)),
     };
     let draft = draft.map(|draft| Draft {
         fields: Fields::Json(members),
@@ -224,6 +227,25 @@ impl<'a> Known<'a> {
             _ => return None,
         })
     }
+
+    /// Whether it has what only a job has, and no target of vegeta.
+    fn has_own(&self) -> bool {
+        let body = self.body.filter(|body| !body.starts_with('"'));
+        let own = [
+            self.id,
+            self.headers,
+            body,
+            self.body_base64,
+            self.body_file,
+            self.tokens,
+            self.input_tokens,
+            self.output_tokens,
+            self.at,
+            self.key,
+            self.meta,
+        ];
+        own.iter().any(Option::is_some)
+    }
 }
 
 /// Null is the same as no field.
@@ -269,6 +291,41 @@ impl<'a> Context<'a> {
             meta: given(fields.meta).map(Cow::Borrowed),
             ..Draft::of_url(url, self.column_of(fields.url))
         })
+    }
+
+    /// A fault if the object may be a target of vegeta that means something else: its `header`, or a `body` that may be
+    /// base64. There is no doubt any more behind one that is a job for sure.
+    fn no_target(
+        &self,
+        fields: &Known<'a>,
+        members: &[Member<'a>],
+        is_doubted: &mut bool,
+    ) -> Result<(), Fault> {
+        if !*is_doubted {
+            return Ok(());
+        }
+        if fields.has_own() || fields.method.is_none() || fields.url.is_none() {
+            *is_doubted = false;
+            return Ok(());
+        }
+        let is_header = |(name, value): &&Member<'a>| name == "header" && value.starts_with('{');
+        if let Some((_, value)) = members.iter().find(is_header) {
+            let what = "this is a target of vegeta, and the file was taken for jobs";
+            let mend = "say --format vegeta; jobs have \"headers\", and are --format jsonl";
+            return Err(self.fault(value, what, mend));
+        }
+        match (self.text("body", fields.body)?, fields.body) {
+            (Some(text), Some(value)) if vegeta::may_be_base64(&text) => {
+                let what = "\"body\" may be the text of a job, or base64 of a target of vegeta";
+                let mend = "say which: --format jsonl sends it as it stands, --format vegeta what it stands for";
+                Err(self.fault(value, what, mend))
+            }
+            (Some(_), _) => {
+                *is_doubted = false;
+                Ok(())
+            }
+            (None, _) => Ok(()),
+        }
     }
 
     /// Byte of the line at which a value of it starts, from 1.

@@ -216,6 +216,8 @@ struct Current {
     input: Input,
     folder: PathBuf,
     format: Format,
+    /// Whether what is read as jobs may be targets of vegeta.
+    is_doubted: bool,
     /// Whether more of it may come later, as of a pipe: nothing is held back for that.
     may_stall: bool,
     /// Of a table, when its first row is read.
@@ -422,6 +424,7 @@ impl Source {
             columns: current.columns.as_ref(),
             filling: current.filling.as_ref(),
             own: &own,
+            is_doubted: &mut current.is_doubted,
             unknown: &mut unknown,
         };
         let (mut id, draft) = read(format, asked);
@@ -523,6 +526,7 @@ impl Current {
             folder: input.folder(),
             input,
             format,
+            is_doubted: spec.format.is_none() && format == Format::Jsonl,
             may_stall,
             columns: None,
             filling,

@@ -16,8 +16,8 @@ use crate::kept::Body;
 /// The fields of a target that is an object.
 pub(super) const FIELDS: [&str; 4] = ["method", "url", "header", "body"];
 
-/// A line with a method before its URL, or an object with a `header`. An object without one is a job like any other,
-/// unless the file is called so.
+/// A line with a method before its URL, or an object with a `header`. An object without one is read as a job, unless the
+/// file is called so; the two differ in what a `body` means, and where that is open it is told: [`may_be_base64`].
 pub(super) fn shows(first: &First<'_>) -> Shows {
     if first.byte() == Some(b'{') {
         let by_names = first.shows_object(|names| {
@@ -48,6 +48,23 @@ pub(super) fn frame(first: &First<'_>) -> Option<Frame> {
         Some(_) => Some(Frame::Targets),
         None => first.is_all().then_some(Frame::Targets),
     }
+}
+
+/// Whether a text may be what vegeta writes for a body: it is padded base64, and as it stands more likely that than a
+/// word, for it is padded, or stands for a text, or is long.
+pub(super) fn may_be_base64(text: &str) -> bool {
+    /// Words of the right alphabet and length are shorter.
+    const LONG: usize = 24;
+    let Ok(bytes) = STANDARD.decode(text) else {
+        return false;
+    };
+    let is_plain = |text: &str| {
+        !text
+            .chars()
+            .any(|it| it.is_control() && !it.is_whitespace())
+    };
+    !bytes.is_empty()
+        && (text.ends_with('=') || text.len() >= LONG || str::from_utf8(&bytes).is_ok_and(is_plain))
 }
 
 /// Reads a target.
