@@ -433,6 +433,12 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// A number of things: `1 job`, `20 jobs`.
+pub fn counted(count: u64, one: &str) -> String {
+    let end = if count == 1 { "" } else { "s" };
+    format!("{count} {one}{end}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -23,7 +23,7 @@ use crate::model::ModelSpec;
 use crate::report::comparison::{self, Comparison, Numbers};
 use crate::signals::Ears;
 use crate::source::{self, Rounds, Times, UnitsRule};
-use crate::units::{Cost, show_span};
+use crate::units::{Cost, counted, show_span};
 
 /// Equal jobs, and those of them that are sent for real.
 const JOBS: (u64, u64) = (1_000, 100);
@@ -321,8 +321,6 @@ fn announced(plan: &Plan, live: Live) -> String {
         seconds @ 0..120 => format!("{} s", seconds.max(1)),
         seconds => show_span(Duration::from_secs(seconds)),
     };
-    let counted =
-        |count: u64, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     format!(
         "{} x {} = {} to {to}{again}; about {takes}",
         counted(count, "discipline"),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Manifest;
-use crate::units::{Tick, show_moment};
+use crate::units::{Tick, counted, show_moment};
 
 /// A line tells whole microseconds, and so does the start that the run file counts from.
 const ROUNDED: u64 = 2_000;
@@ -58,29 +58,25 @@ impl Manifest {
             }
         }
         if alone && lines.results > done {
-            let results = lines.results;
-            return Err(Misfit::Other(format!(
-                "{results} results, it has written {done}"
-            )));
+            let results = counted(lines.results, "result");
+            return Err(Misfit::Other(format!("{results}, it has written {done}")));
         }
         if alone && lines.sends > ended.sends {
-            let (sends, its) = (lines.sends, ended.sends);
-            return Err(Misfit::Other(format!(
-                "{sends} sends, it has counted {its}"
-            )));
+            let (sends, its) = (counted(lines.sends, "send"), ended.sends);
+            return Err(Misfit::Other(format!("{sends}, it has counted {its}")));
         }
         if lines.jobs < done {
-            let jobs = lines.jobs;
+            let jobs = counted(lines.jobs, "result");
             return Err(Misfit::Cut(format!(
-                "has {jobs} results, the run has written {done}"
+                "has {jobs}, the run has written {done}"
             )));
         }
         // Only those of jobs that were cancelled after a failed try stand in no line, and nobody counts those of
         // earlier runs.
         if lines.sends < ended.sends && ended.count("cancelled") == 0 && from_new {
-            let (sends, its) = (lines.sends, ended.sends);
+            let (sends, its) = (counted(lines.sends, "send"), ended.sends);
             return Err(Misfit::Cut(format!(
-                "tells {sends} sends, the run has counted {its}"
+                "tells {sends}, the run has counted {its}"
             )));
         }
         // Every job has its line, so the first try has one.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::page::{Look, Page, Tone};
 use crate::job::{BadLine, Job, NoJob, Place, UnitsFrom, host_of};
+use crate::units::counted;
 
 /// What was found in an input. Memory: 8 bytes a job, and what hosts, methods and kinds of problems take.
 #[derive(Debug, Default)]
@@ -144,11 +145,11 @@ impl Checked {
     pub fn text(&self, look: Look) -> String {
         let mut page = Page::new(look);
         let text = format!(
-            "{}: {} lines, {} jobs, {} problems; nothing is sent",
+            "{}: {}, {}, {}; nothing is sent",
             self.inputs.join(", "),
-            self.read(),
-            self.jobs,
-            self.bad + self.warnings
+            counted(self.read(), "line"),
+            counted(self.jobs, "job"),
+            counted(self.bad + self.warnings, "problem")
         );
         let tone = if self.has_problems() {
             Tone::Alarm
@@ -176,8 +177,10 @@ impl Checked {
         page.counts("HOSTS", &self.hosts);
         if let Some((size, place)) = &self.bodies.largest {
             let text = format!(
-                "{} of {} jobs have one, of {} bytes in all; the largest has {size}, at {place}",
-                self.bodies.count, self.jobs, self.bodies.whole
+                "{} of {}, {} bytes in all; the largest has {size}, at {place}",
+                self.bodies.count,
+                counted(self.jobs, "job"),
+                self.bodies.whole
             );
             page.section("BODIES", &text, Tone::Calm);
         }
@@ -190,16 +193,18 @@ impl Checked {
                 ..
             } = &self.units;
             let text = format!(
-                "{} reserved: {input} of input, {output} of output; {said} jobs say theirs, {estimated} are estimated; \
+                "{} reserved: {input} of input, {output} of output; said for {}, estimated for {estimated}; \
                  the most is {most}, at {place}",
-                input + output
+                input + output,
+                counted(*said, "job")
             );
             page.section("UNITS", &text, Tone::Calm);
         }
         let repeated = self.repeated;
         if repeated > 0 {
             let text = format!(
-                "{repeated} jobs are equal to one before: same method, URL, headers and body"
+                "{} with method, URL, headers and body of one before",
+                counted(repeated, "job")
             );
             page.section("EQUAL", &text, Tone::Calm);
         }

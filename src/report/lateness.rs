@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::json::quantiles;
 use crate::metrics::{STEPS, Setup, Summary};
-use crate::units::{exact_span, show_span};
+use crate::units::{counted, exact_span, show_span};
 
 /// Late jobs by what held them, most first; `None` if nothing tells.
 fn late_jobs(setup: &Setup, summary: &Summary) -> Option<Vec<(String, u64)>> {
@@ -56,11 +56,11 @@ pub(super) fn lines(setup: &Setup, summary: &Summary) -> Option<Vec<String>> {
         .map(|(step, count)| format!("over {} {count}", exact_span(step)))
         .collect();
     let mut lines = vec![format!(
-        "sent after due: p50 {}, p99 {}, max {}; of {} jobs {}",
+        "sent after due: p50 {}, p99 {}, max {}; of {} {}",
         at(0.5),
         at(0.99),
         show_span(longest),
-        spans.count(),
+        counted(spans.count(), "job"),
         if over.is_empty() {
             format!("none over {}", exact_span(STEPS[0]))
         } else {

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::{hung, proof, said};
+use super::{hung, proof};
 use crate::metrics::{Owner, Setup, SlotsBy};
 use crate::terminal::Columns;
+use crate::units::counted;
 
 /// Where the text of a list begins.
 pub const INDENT: usize = 12;
@@ -35,11 +36,11 @@ pub fn schedule(setup: &Setup) -> Option<String> {
 /// Each bound in a sentence. Grants of buckets may be charged for up to `slack` ago.
 pub fn in_force(setup: &Setup, slack: Duration) -> Vec<String> {
     let slots = setup.slots.map(|slots| match setup.slots_by {
-        SlotsBy::Option => said::slots(slots),
-        SlotsBy::Files => format!("{}, all that the open files allow", said::slots(slots)),
+        SlotsBy::Option => counted(slots, "slot"),
+        SlotsBy::Files => format!("{}, all that the open files allow", counted(slots, "slot")),
     });
     let mut bounds = vec![slots.unwrap_or("slots unlimited".to_owned())];
-    if let Some(slots) = setup.per_host.map(said::slots) {
+    if let Some(slots) = setup.per_host.map(|slots| counted(slots, "slot")) {
         bounds.push(format!("{slots} for each origin"));
     }
     for (number, limit) in setup.limits.iter().enumerate() {

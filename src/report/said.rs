@@ -86,14 +86,6 @@ pub(super) fn judged(judged: &Judged) -> &'static str {
     if judged.is_true { "true" } else { "false" }
 }
 
-/// `1 slot`, `20 slots`.
-pub(super) fn slots(count: u64) -> String {
-    match count {
-        1 => "1 slot".to_owned(),
-        count => format!("{count} slots"),
-    }
-}
-
 /// `9.93/s`.
 pub(super) fn per_second(rate: f64) -> String {
     format!("{}/s", three_digits(rate))

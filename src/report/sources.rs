@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Report;
 use super::page::{Page, Tone};
+use crate::units::counted;
 
 /// The results that a report is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +41,8 @@ impl Sources {
         let mut lines: Vec<String> = self.files.iter().take(most).map(file).collect();
         let more = self.files.len().saturating_sub(most);
         if more > 0 {
-            let unit = if more == 1 { "file" } else { "files" };
-            lines.push(format!("and {more} more {unit}"));
+            let files = counted(more as u64, "more file");
+            lines.push(format!("and {files}"));
         }
         if self.runs > self.files.len() {
             lines.push(format!(
@@ -75,7 +76,7 @@ fn file(source: &Source) -> String {
         replaced,
         torn,
     } = source;
-    let mut line = format!("{name}: {}", self::results(*results));
+    let mut line = format!("{name}: {}", counted(*results, "result"));
     if *replaced > 0 {
         let _ = write!(
             line,
@@ -86,12 +87,6 @@ fn file(source: &Source) -> String {
         let _ = write!(line, "; line {torn} is torn and was passed over");
     }
     line
-}
-
-/// `1 result`, `5 results`.
-pub(super) fn results(count: u64) -> String {
-    let unit = if count == 1 { "result" } else { "results" };
-    format!("{count} {unit}")
 }
 
 /// For programs.

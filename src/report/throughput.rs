@@ -10,7 +10,7 @@ use super::said;
 use crate::limit::Counts;
 use crate::metrics::littles::Cause;
 use crate::metrics::{Owner, Part};
-use crate::units::{Cost, show_span, three_digits};
+use crate::units::{Cost, counted, show_span, three_digits};
 
 /// Where the sentence on the histogram begins, and where its axis does.
 const UNDER: usize = 2;
@@ -28,7 +28,7 @@ impl Page {
                 let _ = write!(
                     text,
                     "     theory {} / {} = {}/s",
-                    said::slots(*slots),
+                    counted(*slots, "slot"),
                     show_span(*mean),
                     three_digits(ceiling.rate)
                 );
@@ -112,7 +112,7 @@ pub(super) fn marks(report: &Report) -> Vec<Mark> {
     let ceilings = report.theory.ceilings.iter().map(|ceiling| {
         let text = match &ceiling.cause {
             Cause::Slots(slots, mean) => {
-                let name = format!("{} / {}", said::slots(*slots), show_span(*mean));
+                let name = format!("{} / {}", counted(*slots, "slot"), show_span(*mean));
                 if binding == Some(Owner::Slot) {
                     let verb = if *slots == 1 { "binds" } else { "bind" };
                     format!("{name} {verb}")

@@ -9,14 +9,13 @@ use serde_json::{Value, json};
 use super::fold::{ending, width};
 use super::page::{Look, Page};
 use super::proof::{self, exact, micros, minute_text, number, unit, verdict, whose};
-use super::sources::results;
 use super::text::{CUT_OFF, RUNNING};
 use crate::letters::calm;
 use crate::limit::{Kind, Leaves, Spec};
 use crate::metrics::{AtOnce, Owner, Setup};
 use crate::proof::{Grants, LINE_BITS, Mark, Most, Proved, Proven, Verdict};
 use crate::terminal::Columns;
-use crate::units::{show_moment, show_span};
+use crate::units::{counted, show_moment, show_span};
 
 /// What `verify` has found in files of results. Moments count from the Unix epoch.
 #[derive(Debug)]
@@ -80,7 +79,11 @@ impl Verified {
             ..Look::default()
         });
         for file in &self.files {
-            let seen = format!("{}, {}", results(file.results), sends(file.sends));
+            let seen = format!(
+                "{}, {}",
+                counted(file.results, "result"),
+                counted(file.sends, "send")
+            );
             page.file(&file.name, &seen);
             if let Some(line) = file.torn {
                 let torn = "is torn and was passed over: one result more was begun";
@@ -115,7 +118,10 @@ impl Verified {
             format!(", with clocks up to {} apart", exact(self.skew))
         };
         page.gap();
-        let told = format!("{}, told in whole microseconds{allowed}", sends(all));
+        let told = format!(
+            "{}, told in whole microseconds{allowed}",
+            counted(all, "send")
+        );
         page.hung(&format!("{kept}: "), 2, &told);
         page.into_text()
     }
@@ -357,11 +363,6 @@ impl Unseen {
 
 fn up_to(slots: Option<u64>) -> String {
     slots.map_or_else(|| "all".to_owned(), |slots| format!("up to {slots}"))
-}
-
-fn sends(count: u64) -> String {
-    let unit = if count == 1 { "send" } else { "sends" };
-    format!("{count} {unit}")
 }
 
 /// The names of limits in messages: `10 bucket burst=1, 40/1s window`.

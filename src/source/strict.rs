@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{Input, Rounds, Spec, open};
 use crate::error::{Exit, Problem};
 use crate::job::NoJob;
+use crate::units::counted;
 
 /// So many problems are listed; the rest are counted.
 const LISTED: usize = 20;
@@ -70,10 +71,10 @@ fn refusal(listed: &[String], count: usize) -> Problem {
         0 => String::new(),
         more => format!("\nand {more} more"),
     };
-    let problems = if count == 1 { "problem" } else { "problems" };
     Problem::usage(
         format!(
-            "{count} {problems} in the input; nothing was sent\n{}{more}",
+            "{} in the input; nothing was sent\n{}{more}",
+            counted(count as u64, "problem"),
             listed.join("\n")
         ),
         "mend these lines, or run without --strict",

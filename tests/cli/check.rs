@@ -39,9 +39,9 @@ fn every_problem_is_listed_with_its_place_and_its_mend_and_what_is_good_is_count
         "1 x give each job an id of its own, or none",
         "GET 3   POST 1",
         "h.test 3   i.test 1",
-        "1 of 4 jobs have one, of 35 bytes in all; the largest has 35, at jobs.jsonl:1",
-        "2 jobs say theirs, 1 are estimated",
-        "1 jobs are equal to one before",
+        "1 of 4 jobs, 35 bytes in all; the largest has 35, at jobs.jsonl:1",
+        "said for 2 jobs, estimated for 1",
+        "1 job with method, URL, headers and body of one before",
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }

@@ -15,6 +15,7 @@ use crate::error::{Exit, Problem};
 use crate::letters::{calm, calm_path};
 use crate::results::{self, FailedJob, FailedJobs};
 use crate::source::{Chosen, Format, Found};
+use crate::units::counted;
 
 /// Copied lines above this, in bytes, wait in a file that has no name.
 const IN_MEMORY: usize = 16 << 20;
@@ -75,7 +76,8 @@ impl Copy {
         }
         if jobs.is_empty() {
             self.notes.push(format!(
-                "{shown}: none of {results} results tells of a failed job"
+                "{shown}: none of {} tells of a failed job",
+                counted(results, "result")
             ));
         }
         let before = self.copied;
@@ -105,7 +107,7 @@ impl Copy {
         let shown = calm_path(run.results);
         let mut note = format!(
             "{shown}: {} came from {input}, which cannot be read again:",
-            count(jobs.len() as u64, "failed job")
+            counted(jobs.len() as u64, "failed job")
         );
         for job in jobs {
             note += "\n  line ";
@@ -128,7 +130,7 @@ impl Copy {
         let format = chosen.format();
         if run.args.format.is_some_and(|wanted| wanted != format) {
             let jobs = jobs.len() as u64;
-            let left = count(jobs, "failed job");
+            let left = counted(jobs, "failed job");
             let note = format!("{}: {left} left out: --format {format}", calm_path(path));
             self.notes.push(note);
             self.left += jobs;
@@ -165,7 +167,7 @@ impl Copy {
             self.notes.push(format!(
                 "{}: {} with a body_file: run them from a file in {folder}",
                 calm_path(path),
-                count(body_files, "copied line")
+                counted(body_files, "copied line")
             ));
         }
         Ok(())
@@ -226,7 +228,7 @@ impl Copy {
             .map_err(|why| unwritten(&why))?;
         self.notes.iter().for_each(|note| say(note));
         if self.copied > 0 {
-            say(&format!("{} copied", count(self.copied, "failed job")));
+            say(&format!("{} copied", counted(self.copied, "failed job")));
         }
         Ok(if self.left > 0 {
             Exit::SomeFailed
@@ -239,9 +241,4 @@ impl Copy {
 fn unkept(why: &io::Error) -> Problem {
     let what = format!("the copied lines cannot be kept in a temporary file: {why}");
     Problem::usage(what, "make room there, or set TMPDIR to another folder")
-}
-
-fn count(number: u64, what: &str) -> String {
-    let end = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{end}")
 }

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use super::{Against, Figure};
 use crate::metrics::Owner;
 use crate::metrics::noise::Noise;
+use crate::report::Report;
 use crate::report::page::{Look, Page, Tone};
 use crate::report::proof::verdict;
-use crate::report::{Report, said};
+use crate::units::counted;
 
 /// Columns of what a figure belongs to, of its name, of a figure and of a ratio; the least of each that can be
 /// read; and of a mark.
@@ -211,7 +212,7 @@ fn name(report: &Report) -> String {
 /// `20 slots, --qps 10`.
 fn limits(report: &Report) -> String {
     let setup = &report.setup;
-    let slots = setup.slots.map(said::slots);
+    let slots = setup.slots.map(|slots| counted(slots, "slot"));
     let slots = slots.unwrap_or_else(|| "no slots told".to_owned());
     let limits = (0..setup.limits.len()).map(|number| setup.all_of(number));
     std::iter::once(slots)

@@ -5,6 +5,7 @@ use super::words::{self, latency, plain_span, short};
 use super::{CELLS, Cell, Comparison, Row, SHORT, Seen};
 use crate::report::grid::{Column, Grid, Side, cut, names, packed};
 use crate::report::page::{Look, Page, Tone};
+use crate::units::counted;
 
 /// The whole page, each line ended.
 pub fn text(comparison: &Comparison, look: Look) -> String {
@@ -45,7 +46,7 @@ impl Page {
         };
         let scale = Scale::new(&it.numbers.rate, self.glyphs());
         let columns = self.columns();
-        let jobs = words::jobs(it.jobs.count).to_uppercase();
+        let jobs = counted(it.jobs.count, "job").to_uppercase();
         let at = match it.api() {
             Some(api) => format!(" AT {}", latency(api.latency)),
             None => String::new(),

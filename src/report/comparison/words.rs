@@ -8,7 +8,7 @@ use crate::limit::{Counts, Kind, Spec};
 use crate::model::{Latency, ModelSpec};
 use crate::report::fold::TIE;
 use crate::report::text::joined;
-use crate::units::{Rate, exact_span, show_span};
+use crate::units::{Rate, counted, exact_span, show_span};
 
 /// Two digits that matter, without zeros behind the point: `400`, `10`, `0.5`.
 pub(in crate::report) fn short(number: f64) -> String {
@@ -51,14 +51,6 @@ pub(in crate::report) fn latency(latency: Latency) -> String {
         Latency::LogNormal { p50, p99 } => {
             format!("{}-{}", plain_span(p50), plain_span(p99))
         }
-    }
-}
-
-/// `1 job`, `20 jobs`.
-pub(super) fn jobs(count: u64) -> String {
-    match count {
-        1 => "1 job".to_owned(),
-        count => format!("{count} jobs"),
     }
 }
 
@@ -188,7 +180,7 @@ pub(in crate::report) fn around(spike: &Spike) -> String {
     let come = if spike.jobs == 1 { "comes" } else { "come" };
     format!(
         "{} {come} {} before a boundary of the fixed windows, {} at it",
-        jobs(spike.jobs),
+        counted(spike.jobs, "job"),
         plain_span(spike.before),
         spike.jobs,
     )
@@ -197,7 +189,7 @@ pub(in crate::report) fn around(spike: &Spike) -> String {
 /// How many jobs came, from where and when.
 fn came(it: &Comparison) -> String {
     let all = &it.jobs;
-    let count = jobs(all.count);
+    let count = counted(all.count, "job");
     let of = match (all.inputs.as_slice(), all.units) {
         ([], Some(units)) if it.counts_units() => format!(" of {units} tokens each"),
         ([], _) => String::new(),

@@ -11,7 +11,7 @@ use crate::report::page::{Look, Page, Tone};
 use crate::report::text::joined;
 use crate::report::{lateness, limits, proof};
 use crate::terminal::Columns;
-use crate::units::{Tick, exact_span, show_span, three_digits};
+use crate::units::{Tick, counted, exact_span, show_span, three_digits};
 
 /// The most jobs, lines and origins of a list.
 const FEW: usize = 5;
@@ -110,14 +110,13 @@ impl Page {
         if count == 0 {
             return;
         }
-        let plural = if count == 1 { "" } else { "s" };
         let shown = count.min(FEW as u64);
         let which = if shown < count {
             format!(", the first {shown}")
         } else {
             String::new()
         };
-        let text = format!("{count} {one}{plural}{which}:");
+        let text = format!("{}{which}:", counted(count, one));
         self.section(heading, &text, Tone::Alarm);
         for text in first.take(FEW) {
             for line in text.lines() {
@@ -272,7 +271,10 @@ impl Page {
         if let Sample::Drawn(jobs) = what_if.sample {
             let counts = &plan.summary.tally.counts;
             let all = counts.read - counts.invalid;
-            let text = format!("from a sample of {jobs} of {all} jobs, scaled to all");
+            let text = format!(
+                "from a sample of {jobs} of {}, scaled to all",
+                counted(all, "job")
+            );
             self.section("", &text, Tone::Calm);
             let (says, takes) = (what_if.as_is.takes, plan.summary.elapsed);
             if says.abs_diff(takes) * 100 > takes * FAR_OFF {

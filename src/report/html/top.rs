@@ -9,7 +9,7 @@ use super::markup::{Name, Prose, Text};
 use crate::metrics::littles::Cause;
 use crate::report::throughput::percent_of;
 use crate::report::{Report, said, text};
-use crate::units::{show_moment, show_span};
+use crate::units::{counted, show_moment, show_span};
 
 /// Inputs that stand above the verdict; all are among the circumstances.
 const INPUTS: usize = 3;
@@ -239,7 +239,7 @@ fn slots(report: &Report) -> String {
     let cause = report.theory.slots_ceiling().map(|ceiling| &ceiling.cause);
     match cause {
         Some(Cause::Slots(slots, mean)) => {
-            format!("{} / {}", said::slots(*slots), show_span(*mean))
+            format!("{} / {}", counted(*slots, "slot"), show_span(*mean))
         }
         Some(Cause::Limit(..)) | None => "slots / mean latency".to_owned(),
     }
