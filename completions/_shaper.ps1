@@ -428,6 +428,7 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'The form of the report: text (all problems, then the counts), json, csv, none')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never')
             [CompletionResult]::new('--allow-empty', '--allow-empty', [CompletionResultType]::ParameterName, 'An input without jobs is no error')
+            [CompletionResult]::new('--replay', '--replay', [CompletionResultType]::ParameterName, 'Check for a replay: every line needs a moment at which it was recorded, and all count from the same')
             [CompletionResult]::new('--ascii', '--ascii', [CompletionResultType]::ParameterName, 'No characters outside ASCII')
             [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Check the whole input first; any bad line stops before the first send')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help; -h is shorter')

@@ -70,7 +70,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__check)
-            opts="-n -H -X -h --format --url-template --url --log-fields --request-url --limit-jobs --filter --sample --shard --rewrite --allow-empty --header --bearer-env --method --data --base-url --estimate --report --color --ascii --strict --help"
+            opts="-n -H -X -h --format --url-template --url --log-fields --request-url --limit-jobs --filter --sample --shard --rewrite --allow-empty --header --bearer-env --method --data --base-url --replay --estimate --report --color --ascii --strict --help"
             if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -420,6 +420,7 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --report 'The form of the report: text (all problems, then the counts), json, csv, none'
             cand --color 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never'
             cand --allow-empty 'An input without jobs is no error'
+            cand --replay 'Check for a replay: every line needs a moment at which it was recorded, and all count from the same'
             cand --ascii 'No characters outside ASCII'
             cand --strict 'Check the whole input first; any bad line stops before the first send'
             cand -h 'Print help; -h is shorter'

@@ -553,6 +553,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand check" -l color -d 'Colour
 always\t'Always'
 never\t'Never'"
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l allow-empty -d 'An input without jobs is no error'
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l replay -d 'Check for a replay: every line needs a moment at which it was recorded, and all count from the same'
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l ascii -d 'No characters outside ASCII'
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l strict -d 'Check the whole input first; any bad line stops before the first send'
 complete -c shaper -n "__fish_shaper_using_subcommand check" -s h -l help -d 'Print help; -h is shorter'

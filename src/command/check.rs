@@ -10,9 +10,8 @@ use crate::error::{Exit, Problem};
 use crate::job::NoJob;
 use crate::letters::calm_lines;
 use crate::report::checked::Checked;
-use crate::report::{Glyphs, Look, csv};
+use crate::report::csv;
 use crate::source::{self, Input, Rounds, Times, UnitsRule};
-use crate::terminal::Columns;
 
 /// Problems are shown together, up to so many bytes of them.
 const TOGETHER: usize = 64 << 10;
@@ -26,7 +25,11 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Problem> {
         run: 0,
         units: UnitsRule::Learn(args.estimate),
         per: Vec::new(),
-        times: Times::Ignored,
+        times: if args.replay {
+            Times::Needed
+        } else {
+            Times::Ignored
+        },
         repeat: Rounds::default(),
         retry_unsafe: None,
     };
@@ -36,10 +39,16 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Problem> {
     let mut shown = String::new();
     let mut any = false;
     while let Some(line) = source.next() {
-        let line = line.map_err(|problem| Problem {
-            exit: Exit::Usage,
-            ..problem
-        })?;
+        let line = match line {
+            Ok(line) => line,
+            Err(problem) => {
+                show(args, &mut shown)?;
+                return Err(Problem {
+                    exit: Exit::Usage,
+                    ..problem
+                });
+            }
+        };
         any = true;
         checked.add(&line);
         if let Err(bad) = &line
@@ -65,7 +74,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Problem> {
     }
     show(args, &mut shown)?;
     match args.report {
-        ReportForm::Text => print(&checked.text(look(args)))?,
+        ReportForm::Text => print(&checked.text(args.look.on(&io::stdout())))?,
         ReportForm::Json => print(&format!("{}\n", checked.json()))?,
         ReportForm::Csv => print(&csv::table(&checked.json()))?,
         ReportForm::None => {}
@@ -83,18 +92,5 @@ fn show(args: &CheckArgs, shown: &mut String) -> Result<(), Problem> {
     match args.report {
         ReportForm::Text => print(&text),
         ReportForm::Json | ReportForm::Csv | ReportForm::None => Ok(()),
-    }
-}
-
-fn look(args: &CheckArgs) -> Look {
-    let stdout = io::stdout();
-    Look {
-        glyphs: if args.ascii {
-            Glyphs::Ascii
-        } else {
-            Glyphs::Unicode
-        },
-        paint: args.color.on(&stdout),
-        columns: Columns::of(&stdout),
     }
 }

@@ -23,7 +23,7 @@ use crate::model::{ModelSpec, Observed};
 use crate::progress::{Mode, Progress, Snapshot};
 use crate::report::forecast::{self as report, Api, Forecast, Said};
 use crate::results;
-use crate::source::{self, Batches, UnitsRule};
+use crate::source::{self, Batches, Rounds, UnitsRule};
 use crate::units::show_span;
 
 pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
@@ -36,6 +36,16 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
     files::shown(&args.show, args.jobs.iter().map(read).collect())?;
     let limits = args.rules.specs()?;
     let arrivals = args.rules.arrivals()?;
+    let has_end = args.rules.shape.time.is_some()
+        || args.input.limit_jobs.is_some()
+        || arrivals.end().is_some();
+    if args.rules.shape.repeat == Rounds::Forever && !has_end {
+        let what = "--repeat forever has no end, and nobody could wait for the plan";
+        return Err(Problem::usage(
+            what,
+            "say until when: --for 1h, -n 10000 or a --ramp that ends at 0",
+        ));
+    }
     let setting = args.rules.setting(&limits, Duration::ZERO)?;
     let (api, observed, told) = asked_api(&args.api)?;
     let estimate = args.rules.units.estimate;

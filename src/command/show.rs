@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use serde_json::Value;
 
-use super::args::{OutputArgs, ShowArgs};
+use super::args::{LookArgs, OutputArgs, ShowArgs};
 use super::values::{ColorWhen, ReportForm};
 use super::{beside, print, put, say};
 use crate::engine::{StopIf, Stopped};
@@ -144,15 +144,22 @@ fn write(show: &ShowArgs, page: &str) -> Result<(), Problem> {
 impl ShowArgs {
     /// How it looks in the place that it goes to; without a file that is `usual`.
     pub(super) fn look(&self, usual: &(impl IsTerminal + AsFd)) -> Look {
-        let (paint, columns) = match &self.report_file {
-            None => (self.color.on(usual), Columns::of(usual)),
-            Some(path) if path.as_os_str() == "-" => {
-                let stdout = io::stdout();
-                (self.color.on(&stdout), Columns::of(&stdout))
-            }
+        match &self.report_file {
+            None => self.look.on(usual),
+            Some(path) if path.as_os_str() == "-" => self.look.on(&io::stdout()),
             // No file is a terminal.
-            Some(_) => (self.color.forced(), Columns::default()),
-        };
+            Some(_) => self.look.with(self.look.color.forced(), Columns::default()),
+        }
+    }
+}
+
+impl LookArgs {
+    /// How it looks in this stream.
+    pub(super) fn on(&self, stream: &(impl IsTerminal + AsFd)) -> Look {
+        self.with(self.color.on(stream), Columns::of(stream))
+    }
+
+    fn with(&self, paint: Paint, columns: Columns) -> Look {
         let glyphs = if self.ascii {
             Glyphs::Ascii
         } else {

@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use super::draft::{Fault, Spot};
+use crate::job::Place;
 
 /// When a record says that it was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,17 +16,81 @@ pub(super) enum At<'a> {
     Known(Duration),
 }
 
-/// The moment that a record says: seconds, or since the Unix epoch. Only differences count.
-pub(super) fn read(at: At<'_>) -> Result<Duration, Fault> {
-    let (said, at) = match at {
-        At::Known(moment) => return Ok(moment),
+/// What the moments of an input count from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Since {
+    /// A start of their own.
+    Start,
+    /// 1970.
+    Epoch,
+}
+
+/// Less is no date, however it is written: a recording takes less than the 31 years to 2001, and was made later.
+const DATES: Duration = Duration::from_secs(1_000_000_000);
+
+/// So many seconds are the year 5138, and as milliseconds 1973.
+const MILLIS: Duration = Duration::from_secs(100_000_000_000);
+
+/// The moment that a record says: seconds from a start, or since the Unix epoch.
+fn read(at: At<'_>) -> Result<(Duration, Since), Fault> {
+    let (moment, is_date, at) = match at {
+        At::Known(moment) => (Some(moment), true, Spot::Byte(1)),
         At::Json(json, at) => match serde_json::from_str::<String>(json) {
-            Ok(date) => (date_time(&date), at),
-            Err(_) => (seconds(json), at),
+            Ok(date) => (date_time(&date), true, at),
+            Err(_) => (seconds(json), false, at),
         },
-        At::Text(text, at) => (seconds(text).or_else(|| date_time(text)), at),
+        At::Text(text, at) => match seconds(text) {
+            None => (date_time(text), true, at),
+            seconds => (seconds, false, at),
+        },
     };
-    said.ok_or_else(|| Fault::new(at, "\"at\" is no moment", MEND))
+    match moment {
+        None => Err(Fault::new(at, "\"at\" is no moment", MEND)),
+        Some(moment) if moment >= MILLIS && !is_date => {
+            let what = "\"at\" is later than the year 5000: these may be milliseconds";
+            Err(Fault::new(at, what, MEND))
+        }
+        Some(moment) if moment >= DATES => Ok((moment, Since::Epoch)),
+        Some(moment) => Ok((moment, Since::Start)),
+    }
+}
+
+/// The moments of all records of an input, whose differences count: all of them are counted from the same.
+#[derive(Debug, Default)]
+pub(super) struct Moments {
+    /// What those so far count from, and where the first of them stands.
+    first: Option<(Since, Place)>,
+}
+
+impl Moments {
+    /// What a record says.
+    pub(super) fn read(
+        &mut self,
+        at: At<'_>,
+        place: impl FnOnce() -> Place,
+    ) -> Result<Duration, Fault> {
+        let (moment, since) = read(at)?;
+        let (first, of) = self.first.get_or_insert_with(|| (since, place()));
+        if *first == since {
+            return Ok(moment);
+        }
+        let what = match since {
+            Since::Start => format!("\"at\" is seconds from a start, and a date at {of}"),
+            Since::Epoch => format!("\"at\" is a date, and seconds from a start at {of}"),
+        };
+        let mend = "count all from the same: write dates, or seconds from 0, in every line";
+        Err(Fault::new(at.spot(), what, mend))
+    }
+}
+
+impl At<'_> {
+    /// Where it stands.
+    fn spot(self) -> Spot {
+        match self {
+            Self::Json(_, at) | Self::Text(_, at) => at,
+            Self::Known(_) => Spot::Byte(1),
+        }
+    }
 }
 
 /// Nobody can replay a job of which nothing says when it was.
@@ -73,7 +138,7 @@ mod tests {
     fn millis(text: &str) -> Option<u128> {
         read(At::Json(text, Spot::Byte(9)))
             .ok()
-            .map(|at| at.as_millis())
+            .map(|(at, _)| at.as_millis())
     }
 
     #[test]
@@ -94,7 +159,10 @@ mod tests {
     #[test]
     fn a_text_needs_no_quotes() {
         for (text, at) in [("0.25", 250), ("1970-01-01T00:00:01.5Z", 1_500)] {
-            assert_eq!(read(At::Text(text, Spot::Byte(1))).unwrap().as_millis(), at);
+            assert_eq!(
+                read(At::Text(text, Spot::Byte(1))).unwrap().0.as_millis(),
+                at
+            );
         }
         assert_eq!(
             read(At::Text("noon", Spot::Cell(4))).unwrap_err().at,
@@ -103,10 +171,42 @@ mod tests {
     }
 
     #[test]
+    fn what_counts_from_another_moment_than_the_first_is_told_with_the_place_of_that() {
+        let place = |line| {
+            move || Place {
+                file: "a.jsonl".into(),
+                line,
+            }
+        };
+        let mut moments = Moments::default();
+        let mut at = |text, line| moments.read(At::Json(text, Spot::Byte(7)), place(line));
+        assert!(at("\"2026-11-30T09:00:00Z\"", 3).is_ok());
+        assert!(
+            at("1795993200.5", 4).is_ok(),
+            "seconds since 1970 are a date"
+        );
+        let told = at("0.25", 5).unwrap_err();
+        assert_eq!(
+            told.what,
+            "\"at\" is seconds from a start, and a date at a.jsonl:3"
+        );
+        let mut moments = Moments::default();
+        let mut at = |text, line| moments.read(At::Text(text, Spot::Cell(2)), place(line));
+        assert!(at("0", 2).is_ok() && at("86400.5", 3).is_ok());
+        let told = at("2026-11-30T09:00:00Z", 4).unwrap_err();
+        assert_eq!(
+            told.what,
+            "\"at\" is a date, and seconds from a start at a.jsonl:2"
+        );
+        assert_eq!(told.at, Spot::Cell(2));
+    }
+
+    #[test]
     fn nonsense_is_told_with_its_column_and_both_forms() {
         for text in [
             "-1",
             "1e99",
+            "1795993200500",
             "true",
             "[]",
             "\"\"",

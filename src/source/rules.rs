@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Method};
 
+use super::at::Moments;
 use super::draft::{Content, Draft, Fault, Reach, SaidUnits};
 use super::filling::Filling;
 use super::formats::{Format, Needs};
@@ -33,6 +34,7 @@ pub(super) struct Rules {
     body: Option<Bytes>,
     pub(super) units: UnitsRule,
     pub(super) times: Times,
+    moments: Moments,
     batches: Repeat,
     pub(super) request_url: Option<HttpUrl>,
     /// The round of the input that is read, from 0.
@@ -56,6 +58,7 @@ impl Rules {
             body: spec.body.clone(),
             units: spec.units,
             times: spec.times,
+            moments: Moments::default(),
             batches: spec.batches,
             request_url: spec.request_url.clone(),
             round: 0,
@@ -114,7 +117,7 @@ impl Rules {
     /// unless it is a fault.
     pub(super) fn job(
         &mut self,
-        place: impl FnOnce() -> Place,
+        place: impl Fn() -> Place,
         id: &mut Option<Box<str>>,
         draft: Draft<'_>,
         headers: &mut Headers,
@@ -136,8 +139,11 @@ impl Rules {
         let method = method.unwrap_or(by_body);
         let at = match self.times {
             Times::Ignored => None,
-            Times::Read => draft.at.map(at::read).transpose()?,
-            Times::Needed => Some(at::read(draft.at.ok_or_else(at::missing)?)?),
+            Times::Needed if draft.at.is_none() => return Err(at::missing()),
+            Times::Read | Times::Needed => draft
+                .at
+                .map(|at| self.moments.read(at, &place))
+                .transpose()?,
         };
         let bytes = body.as_deref();
         let known_by = draft.known_by.as_deref().map(str::as_bytes).or(bytes);
@@ -283,12 +289,12 @@ mod tests {
     }
 
     fn job_with(spec: &Spec, draft: Draft<'_>, mut own: Headers) -> Job {
-        let place = Place {
+        let place = || Place {
             file: "-".into(),
             line: 1,
         };
         let mut rules = Rules::new(spec).unwrap();
-        rules.job(|| place, &mut None, draft, &mut own).unwrap()
+        rules.job(place, &mut None, draft, &mut own).unwrap()
     }
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> Headers {

@@ -118,3 +118,57 @@ fn rows_are_checked_as_the_command_line_fills_them() {
         .exits(2)
         .says("--url names \"town\", which is no column");
 }
+
+#[test]
+fn what_a_replay_would_stumble_over_is_found_before_it() {
+    let line = |at: &str| format!("{{\"url\":\"http://h.test/\"{at}}}\n");
+    let list = [
+        line(",\"at\":0.5"),
+        line(""),
+        line(",\"at\":\"noon\""),
+        line(",\"at\":\"2026-11-30T09:00:00Z\""),
+        line(",\"at\":1795993200500"),
+        line(",\"at\":90"),
+    ]
+    .concat();
+    check(&list, &[]).exits(0);
+    let done = check(&list, &["--replay"]);
+    done.exits(2);
+    let page = stdout(&done);
+    for words in [
+        "jobs.jsonl:2:1: \"at\" is missing, and the run is a replay",
+        "jobs.jsonl:3:30: \"at\" is no moment",
+        "jobs.jsonl:4:30: \"at\" is a date, and seconds from a start at jobs.jsonl:1",
+        "jobs.jsonl:5:30: \"at\" is later than the year 5000: these may be milliseconds",
+        "6 lines, 2 jobs, 4 problems",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    let ran = Shaper::run()
+        .jobs("jobs.jsonl", &list)
+        .args(["--replay", "--mock=latency=1ms", "--speed", "1000x"])
+        .with_results()
+        .output();
+    ran.exits(1);
+    let invalid = ran
+        .results()
+        .into_iter()
+        .filter(|it| it["status"] == "invalid");
+    assert_eq!(invalid.count(), 4, "{ran}");
+}
+
+#[test]
+fn what_was_found_before_reading_broke_is_told() {
+    let list = [0x1f, 0x8b, 8];
+    let done = Shaper::plain()
+        .file("a.jsonl", "{\"url\":7}\n")
+        .file("b.jsonl", list)
+        .args(["check", "a.jsonl", "b.jsonl"])
+        .output();
+    done.exits(2)
+        .says("b.jsonl: cannot be read: its gzip data is cut off");
+    assert!(
+        stdout(&done).contains("a.jsonl:1:8: \"url\" must be a string"),
+        "{done}"
+    );
+}

@@ -526,3 +526,24 @@ fn a_replay_over_centuries_is_planned() {
         .output();
     plan.exits(0);
 }
+
+#[test]
+fn a_plan_of_a_run_without_an_end_is_refused_with_what_would_end_it() {
+    let forever = |options: &[&str]| {
+        plan(["hundred.urls", "--repeat", "forever"])
+            .args(options)
+            .file("hundred.urls", hundred())
+            .output()
+    };
+    forever(&[])
+        .exits(2)
+        .says("--repeat forever has no end")
+        .says("--for 1h, -n 10000 or a --ramp that ends at 0");
+    for options in [
+        &["--for", "10s"][..],
+        &["-n", "250"],
+        &["--ramp", "10@0s,0@10s"],
+    ] {
+        forever(options).exits(0);
+    }
+}

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::super::values::{ColorWhen, ReportForm, one_of};
-use super::{InputArgs, JobArgs};
+use super::super::values::{ReportForm, one_of};
+use super::{InputArgs, JobArgs, LookArgs};
 use crate::estimate::Estimator;
 
 /// `shaper check`.
@@ -17,6 +17,7 @@ use crate::estimate::Estimator;
 Examples:
   shaper check jobs.jsonl
   shaper check requests.csv --base-url https://api.example.com --report json
+  shaper check recorded.jsonl --replay
 
 Exit codes: 0 no problem, 2 there is one, 3 report not written, 141 stdout closed."
 )]
@@ -30,6 +31,9 @@ pub(in crate::command) struct CheckArgs {
     /// HTTP.
     #[command(flatten)]
     pub(in crate::command) job: JobArgs,
+    /// Check for a replay: every line needs a moment at which it was recorded, and all count from the same
+    #[arg(long, help_heading = "Input")]
+    pub(in crate::command) replay: bool,
     /// How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output);
     /// o200k, cl100k, openai in a build with the feature bpe
     #[arg(long, value_name = "HOW", default_value = "chars", value_parser = one_of::<Estimator>(["chars", "o200k", "cl100k", "openai"]), hide_possible_values = true, help_heading = "Input")]
@@ -43,16 +47,7 @@ pub(in crate::command) struct CheckArgs {
         help_heading = "Report"
     )]
     pub(in crate::command) report: ReportForm,
-    /// Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never
-    #[arg(
-        long,
-        value_name = "WHEN",
-        default_value = "auto",
-        hide_possible_values = true,
-        help_heading = "Report"
-    )]
-    pub(in crate::command) color: ColorWhen,
-    /// No characters outside ASCII
-    #[arg(long, help_heading = "Report")]
-    pub(in crate::command) ascii: bool,
+    /// With which letters.
+    #[command(flatten)]
+    pub(in crate::command) look: LookArgs,
 }

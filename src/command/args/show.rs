@@ -28,6 +28,15 @@ pub(in crate::command) struct ShowArgs {
     /// as in `x.since_due_ok.hgrm`; repeatable
     #[arg(long, value_name = "FILE", value_parser = latencies)]
     pub(in crate::command) hdr: Vec<PathBuf>,
+    /// With which letters.
+    #[command(flatten)]
+    pub(in crate::command) look: LookArgs,
+}
+
+/// Colours and letters of a report.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Report")]
+pub(in crate::command) struct LookArgs {
     /// Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never
     #[arg(
         long,
