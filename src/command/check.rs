@@ -67,7 +67,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Problem> {
     }
     checked.close();
     if !any && !args.input.allow_empty {
-        return Err(source::empty(&spec.inputs));
+        return Err(source::empty(&spec.inputs, source.left().as_deref()));
     }
     if !shown.is_empty() {
         shown.push('\n');

@@ -207,7 +207,10 @@ fn work(
         return Err(Problem::usage(what, "mend these lines"));
     }
     if work.count() == 0 && !args.input.allow_empty {
-        return Err(source::empty(&spec.inputs));
+        return Err(source::empty(&spec.inputs, work.left.as_deref()));
+    }
+    if let Some(left) = &work.left {
+        say(&format!("note: left {left}"));
     }
     let names = spec.inputs.iter().map(source::Input::name).collect();
     Ok((work, names))

@@ -83,9 +83,11 @@ impl Asked<'_> {
             Some(source::Input::Stdin) => "the first line of standard input",
             Some(source::Input::File(_) | source::Input::Spooled(_)) | None => "the first line",
         };
-        match waiting(ears, what, || source.peek()) {
-            Some(Err(problem)) => Err(problem.clone()),
-            None if !input.allow_empty => Err(source::empty(&spec.inputs)),
+        match waiting(ears, what, || source.peek().cloned()) {
+            Some(Err(problem)) => Err(problem),
+            None if !input.allow_empty => {
+                Err(source::empty(&spec.inputs, source.left().as_deref()))
+            }
             Some(Ok(_)) | None => Ok(Input {
                 spec,
                 source,

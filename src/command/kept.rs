@@ -52,6 +52,7 @@ fn given(args: &RunArgs) -> Given {
         method: method.map(ToString::to_string),
         data: args.http.job.data.as_ref().map(|_| Withheld::Value),
         rewrite: args.input.rewrite.first().map(|_| Withheld::Value),
+        shard: args.input.pick().shard.map(|shard| shard.to_string()),
         log_fields: args.input.log_fields.as_ref().map(ToString::to_string),
     }
 }

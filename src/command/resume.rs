@@ -1,7 +1,7 @@
 //! `--resume`: joins what is in the file of results with the input and the limits. Floor 6: front.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::RunArgs;
@@ -11,7 +11,7 @@ use crate::error::Problem;
 use crate::file::changed;
 use crate::letters::calm_path;
 use crate::limit::{Setting, Since, Spec, keys_of};
-use crate::manifest::{self, Before, Owners, Unrecorded};
+use crate::manifest::{self, Before, Manifest, Owners, Unrecorded};
 use crate::outcome::Status;
 use crate::redirect;
 use crate::report::hung;
@@ -77,6 +77,9 @@ pub(super) fn open(
         let mend = "restore it, or move it away: then the results alone say where to go on";
         Problem::usage(what, mend).at(calm_path(manifest::path_of(path)))
     })?;
+    if let Some(run) = &run {
+        same_shard(args, run, path)?;
+    }
     let reaches = limits.iter().map(|limit| limit.reach(setting));
     let epoch = Tick(nanos(clock.epoch()));
     let zero = epoch.before(reaches.max().unwrap_or_default());
@@ -145,6 +148,26 @@ pub(super) fn open(
             seam,
         },
     }))
+}
+
+/// Refuses results of another shard: of equal jobs nobody could say which of them are done.
+fn same_shard(args: &RunArgs, run: &Manifest, results: &Path) -> Result<(), Problem> {
+    let asked = args.input.pick().shard.map(|shard| shard.to_string());
+    let told = run.given.as_ref().and_then(|given| given.shard.clone());
+    if told.is_none() || told == asked || args.resume.force_resume {
+        return Ok(());
+    }
+    let word = |shard: Option<String>| {
+        shard.map_or_else(|| "all lines".to_owned(), |it| format!("--shard {it}"))
+    };
+    let what = format!(
+        "holds results of {}, and this run takes {}",
+        word(told),
+        word(asked)
+    );
+    let mend =
+        "name another file with -o for each shard; --force-resume takes the results as they are";
+    Err(Problem::usage(what, mend).at(calm_path(results)))
 }
 
 /// The last moment at which a run that wrote to this file may have lived, since the Unix epoch.

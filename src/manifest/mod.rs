@@ -130,6 +130,9 @@ pub struct Given {
     /// What became of URLs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rewrite: Option<Withheld>,
+    /// Which part of the lines was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<String>,
     /// Where the objects of a log have what they tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_fields: Option<String>,
@@ -383,6 +386,7 @@ mod tests {
                 data: Some(Withheld::Value),
                 rewrite: None,
                 log_fields: None,
+                shard: None,
             }),
             transport: None,
             arrivals: None,

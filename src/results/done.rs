@@ -182,6 +182,26 @@ impl Done {
         }
     }
 
+    /// The same results, none of them claimed or kept.
+    pub fn afresh(&self) -> Self {
+        let table = |table: &Table| {
+            let mut entries = table.entries.clone();
+            for entry in &mut entries {
+                entry.set(CLAIMED, false);
+                entry.set(KEPT, false);
+            }
+            Table {
+                entries,
+                passed: HashMap::new(),
+            }
+        };
+        Self {
+            by_id: table(&self.by_id),
+            by_job: table(&self.by_job),
+            moved: Vec::new(),
+        }
+    }
+
     fn all(&self) -> impl Iterator<Item = &Entry> {
         self.by_id.entries.iter().chain(&self.by_job.entries)
     }

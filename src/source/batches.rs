@@ -111,6 +111,9 @@ fn batch(source: &mut Source) -> (Batch, bool) {
         }
     }
     batch.notices = source.notices();
+    if !goes_on && batch.problem.is_none() {
+        batch.notices.extend(source.left_note());
+    }
     (batch, goes_on)
 }
 

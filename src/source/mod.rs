@@ -286,9 +286,15 @@ impl Source {
         self.unknown.take()
     }
 
-    /// What was not taken, for people; of all that was read.
+    /// What was read and not taken, for people: `of 6 lines: 1 by --filter, 3 by --shard`.
+    pub fn left(&self) -> Option<String> {
+        self.picker.left()
+    }
+
+    /// The same as a note at the end.
     fn left_note(&self) -> Option<String> {
-        self.picker.note()
+        let left = self.left()?;
+        Some(format!("note: left {left}"))
     }
 
     /// The next item, if that is here and nobody has to wait for it.

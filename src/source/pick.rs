@@ -6,7 +6,7 @@ use std::str::FromStr;
 use twox_hash::XxHash3_64;
 
 use crate::job::{BadLine, Job};
-use crate::units::Share;
+use crate::units::{Share, counted};
 
 /// Which jobs are taken. Lines that make no job are told whatever is picked, by one shard.
 #[derive(Debug, Clone, Default)]
@@ -201,8 +201,8 @@ impl Picker {
         false
     }
 
-    /// What is told of it at the end.
-    pub(super) fn note(&self) -> Option<String> {
+    /// Lines that are not taken, by what leaves them: `of 6 lines: 1 by --filter, 3 by --shard`; `None` if all are.
+    pub(super) fn left(&self) -> Option<String> {
         let left = ["--filter", "--sample", "--shard"]
             .into_iter()
             .zip(self.left);
@@ -210,7 +210,8 @@ impl Picker {
         let left: Vec<_> = left
             .map(|(option, count)| format!("{count} by {option}"))
             .collect();
-        (!left.is_empty()).then(|| format!("note: left of {} lines: {}", self.nth, left.join(", ")))
+        let lines = counted(self.nth, "line");
+        (!left.is_empty()).then(|| format!("of {lines}: {}", left.join(", ")))
     }
 }
 
@@ -348,9 +349,9 @@ mod tests {
         ];
         let taken: Vec<_> = lines.iter().map(|line| picker.takes(line)).collect();
         assert_eq!(taken, [false, true, false, true, false, false]);
-        let note = "note: left of 6 lines: 1 by --filter, 3 by --shard";
-        assert_eq!(picker.note().as_deref(), Some(note));
-        assert_eq!(Picker::default().note(), None);
+        let left = "of 6 lines: 1 by --filter, 3 by --shard";
+        assert_eq!(picker.left().as_deref(), Some(left));
+        assert_eq!(Picker::default().left(), None);
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! `--resume`: which lines have their result already. Floor 4: doors.
 
-use super::{Input, Source, Spec, open};
+use super::{Input, Pick, Source, Spec, open};
 use crate::error::{Exit, Problem};
 use crate::job::{BadLine, Job};
 use crate::outcome::Status;
@@ -64,14 +64,19 @@ impl Resume {
     /// What is told at the end of the input, if results are left that no line has claimed.
     pub(super) fn left(&mut self, source: &Source) -> Option<String> {
         let results = &self.results;
+        let lines = if source.spec.pick.is_some() {
+            "line that is taken"
+        } else {
+            "line of the input"
+        };
         match self.done.unclaimed() {
             0 => None,
             _ if source.is_cut() => None,
             1 => Some(format!(
-                "1 result in {results} matches no line of the input; it stays there"
+                "1 result in {results} matches no {lines}; it stays there"
             )),
             left => Some(format!(
-                "{left} results in {results} match no line of the input; they stay there"
+                "{left} results in {results} match no {lines}; they stay there"
             )),
         }
     }
@@ -89,10 +94,10 @@ fn other(line: &Result<Job, BadLine>, results: &str) -> Problem {
     Problem::usage(what, MEND).at(place.to_string())
 }
 
-const MEND: &str = "this is another input, or its URLs (--base-url), methods or bodies have changed: name another file with -o; --force-resume takes the results as they are";
+const MEND: &str = "this is another input, or its URLs (--base-url, --rewrite), methods or bodies have changed: name another file with -o; --force-resume takes the results as they are";
 
 /// Reads the input once, if it can be read again, and claims the results that it has: `None` if it cannot.
-/// Otherwise how many no line has claimed, and nothing is claimed afterwards.
+/// Otherwise how many no line has claimed, taken or not: an earlier run may have taken others.
 ///
 /// # Errors
 /// A usage problem if an id has a result of another job, unless that is taken; or if the input cannot be read.
@@ -109,17 +114,36 @@ pub fn unclaimed(spec: &Spec, resume: &mut Resume) -> Result<Option<usize>, Prob
         limit_jobs: None,
         ..spec.clone()
     };
+    // Nothing was sent yet.
+    let unread = |problem| Problem {
+        exit: Exit::Usage,
+        ..problem
+    };
     for (line, seq) in open(&whole)?.zip(0..) {
-        let line = line.map_err(|mut problem| {
-            problem.exit = Exit::Usage;
-            problem
-        })?;
+        let line = line.map_err(unread)?;
         match (resume.done.look_up(&line, seq), resume.foreign) {
             (Claim::Other(_), Foreign::Refuse) => return Err(other(&line, &resume.results)),
             (Claim::Other(_), Foreign::Take) | (Claim::New | Claim::Done(_), _) => {}
         }
     }
-    Ok(Some(resume.done.unclaimed()))
+    match resume.done.unclaimed() {
+        left @ 1.. if spec.pick.is_some() && resume.foreign == Foreign::Refuse => {
+            let all = Spec {
+                pick: Pick::default(),
+                ..whole
+            };
+            let mut done = resume.done.afresh();
+            for (line, seq) in open(&all)?.zip(0..) {
+                done.claim(&line.map_err(unread)?, seq);
+            }
+            let foreign = done.unclaimed();
+            if foreign > 0 {
+                resume.done = done;
+            }
+            Ok(Some(foreign.min(left)))
+        }
+        left => Ok(Some(left)),
+    }
 }
 
 /// The problem of results that no line has claimed.

@@ -177,8 +177,8 @@ pub fn inputs(paths: &[PathBuf]) -> Result<Vec<Input>, Problem> {
     Ok(paths.iter().map(input).collect())
 }
 
-/// The problem of inputs without a single job; see `--allow-empty`.
-pub fn empty(inputs: &[Input]) -> Problem {
+/// The problem of inputs without a single job, or of which none is taken, and then what was left; see `--allow-empty`.
+pub fn empty(inputs: &[Input], left: Option<&str>) -> Problem {
     let name = |input: &Input| match input {
         Input::File(path) => calm_path(path),
         Input::Stdin | Input::Spooled(_) => "standard input".to_owned(),
@@ -188,8 +188,15 @@ pub fn empty(inputs: &[Input]) -> Problem {
         0..=3 => String::new(),
         count => format!(" and {} more", count - 3),
     };
-    Problem::usage(
-        format!("no requests in {}{more}", names.join(", ")),
-        "give it a job, or say --allow-empty",
-    )
+    let names = names.join(", ");
+    match left {
+        None => Problem::usage(
+            format!("no requests in {names}{more}"),
+            "give it a job, or say --allow-empty",
+        ),
+        Some(left) => Problem::usage(
+            format!("no request in {names}{more} is taken; left {left}"),
+            "let these options take some, or say --allow-empty",
+        ),
+    }
 }

@@ -35,7 +35,8 @@ fn a_filter_takes_some_jobs_and_the_others_are_told() {
     assert_eq!(lines(&done), BTreeSet::from([1, 4]));
     assert_eq!(done.report()["counts"]["read"], 2);
     let done = run(&list, &["--filter", "method=POST"]);
-    done.exits(2).says("no requests in jobs.urls");
+    done.exits(2)
+        .says("no request in jobs.urls is taken; left of 4 lines: 4 by --filter");
     run(&list, &["--filter", "paths=/x"])
         .exits(2)
         .says("--filter")
@@ -125,4 +126,77 @@ fn a_rewritten_url_is_the_one_that_is_sent_and_told() {
     let with = failed(without, &["--rewrite", &to]);
     with.exits(0);
     assert_eq!(String::from_utf8_lossy(&with.stdout), list);
+}
+
+#[test]
+fn whichever_command_takes_none_of_the_lines_says_what_left_them() {
+    let left = "no request in jobs.urls is taken; left of 3 lines: 2 by --filter, 1 by --shard";
+    for command in ["run", "plan", "check", "compare"] {
+        Shaper::plain()
+            .args([command])
+            .jobs("jobs.urls", "http://h/1\nhttp://h/2\nhttp://h/3\n")
+            .args(["--filter", "path=/x", "--shard", "0/2"])
+            .output()
+            .exits(2)
+            .says(left)
+            .says("--allow-empty");
+    }
+}
+
+#[test]
+fn results_are_gone_on_with_under_another_filter_and_no_job_is_sent_twice() {
+    let server = Server::everywhere(Step::ok());
+    let list = ["/a/1", "/a/2", "/b/1", "/c"].map(|path| server.url(path) + "\n");
+    let list = list.concat();
+    let go_on = |done: Output, options: &[&str]| {
+        done.again()
+            .args(["run", "jobs.urls", "--resume", "-o", "out.jsonl"])
+            .args(options)
+            .output()
+    };
+    let first = run(&list, &["--filter", "path=/a/*"]);
+    first.exits(0);
+    let second = go_on(first, &["--filter", "path=/b/*"]);
+    second
+        .exits(0)
+        .says("2 results in out.jsonl match no line that is taken; they stay there");
+    assert_eq!(lines(&second), BTreeSet::from([1, 2, 3]));
+    let third = go_on(second, &[]);
+    third.exits(0);
+    assert_eq!(lines(&third), BTreeSet::from([1, 2, 3, 4]));
+    assert_eq!(server.requests().len(), 4);
+    let other = third
+        .again()
+        .args(["run"])
+        .jobs("other.urls", "http://h/a/9\n")
+        .args(["--resume", "-o", "out.jsonl", "--filter", "path=/a/*"]);
+    other
+        .output()
+        .exits(2)
+        .says("4 results match no line of other.urls, the first is this one");
+}
+
+#[test]
+fn the_results_of_one_shard_are_not_taken_for_those_of_another() {
+    let server = Server::everywhere(Step::ok());
+    let list = (server.url("/same") + "\n").repeat(4);
+    let first = run(&list, &["--shard", "0/2"]);
+    first.exits(0);
+    let other = first
+        .again()
+        .args([
+            "run",
+            "jobs.urls",
+            "--resume",
+            "-o",
+            "out.jsonl",
+            "--shard",
+            "1/2",
+        ])
+        .output();
+    other
+        .exits(2)
+        .says("holds results of --shard 0/2, and this run takes --shard 1/2")
+        .says("name another file with -o");
+    assert_eq!(server.requests().len(), 2);
 }

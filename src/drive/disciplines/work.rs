@@ -16,6 +16,8 @@ pub struct Work {
     template: Template,
     /// Lines that make no job.
     pub invalid: u64,
+    /// What was read and not taken, for people.
+    pub left: Option<String>,
 }
 
 #[derive(Debug)]
@@ -58,6 +60,7 @@ impl Work {
             list: List::Equal(groups.into(), units),
             template: Template::new(),
             invalid: 0,
+            left: None,
         }
     }
 
@@ -126,6 +129,7 @@ impl Work {
             list,
             template: Template::new(),
             invalid,
+            left: source.left(),
         })
     }
 
