@@ -183,6 +183,7 @@ impl Done {
     }
 
     /// The same results, none of them claimed or kept.
+    #[must_use]
     pub fn afresh(&self) -> Self {
         let table = |table: &Table| {
             let mut entries = table.entries.clone();

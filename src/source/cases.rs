@@ -460,7 +460,7 @@ fn an_input_without_jobs_ends_at_once_and_is_named() {
         let spec = case(name);
         assert!(open(&spec).unwrap().next().is_none(), "{name}");
         let what = format!("no requests in {}", spec.inputs[0].name());
-        assert_eq!(empty(&spec.inputs).what, what);
+        assert_eq!(empty(&spec.inputs, None).what, what);
     }
 }
 
