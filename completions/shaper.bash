@@ -1591,7 +1591,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__report)
-            opts="-X -c -h --against --report --report-file --html --hdr --color --ascii --fail-if --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --failed-jobs --base-url --method --data --rewrite --format --concurrency --help"
+            opts="-X -H -c -h --against --report --report-file --html --hdr --color --ascii --fail-if --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --failed-jobs --base-url --method --data --url-template --url --header --rewrite --format --concurrency --help"
             if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1724,6 +1724,34 @@ _shaper() {
                     return 0
                     ;;
                 --data)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --url)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --url-template)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --header)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                -H)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace

@@ -602,6 +602,8 @@ field:\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l base-url -d 'What relative URLs were relative to' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l data -d 'The body of jobs that have none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l url -l url-template -d 'The URL of each row' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -s H -l header -d 'With --url: headers with names of columns' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l rewrite -d 'What became of URLs' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l format -d 'Of several job files only those in this format' -r -f -a "har\t''
 anthropic-batch\t''

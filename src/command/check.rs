@@ -74,7 +74,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Problem> {
     }
     show(args, &mut shown)?;
     match args.report {
-        ReportForm::Text => print(&checked.text(args.look.on(&io::stdout())))?,
+        ReportForm::Text => print(&checked.text(args.color.look(args.glyphs, &io::stdout())))?,
         ReportForm::Json => print(&format!("{}\n", checked.json()))?,
         ReportForm::Csv => print(&csv::table(&checked.json()))?,
         ReportForm::None => {}

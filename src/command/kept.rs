@@ -4,6 +4,7 @@ use std::env;
 use std::fs::File;
 use std::path::Path;
 
+use memchr::memmem;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::args::RunArgs;
@@ -47,7 +48,15 @@ pub(super) fn check(sink: &SinkSpec) -> Result<(), Problem> {
 
 fn given(args: &RunArgs) -> Given {
     let (format, method) = (args.input.format(), args.http.job.method.as_ref());
+    let is_filled = || {
+        let headers = args.http.job.headers().unwrap_or_default();
+        let mut lines = headers.lines().iter();
+        lines.any(|(_, value)| memmem::find(value, b"{{").is_some())
+    };
+    let url = args.input.url.as_ref();
     Given {
+        url: url.map(|_| Withheld::Value),
+        header: url.filter(|_| is_filled()).map(|_| Withheld::Value),
         format: format.map(|format| format.to_string()),
         method: method.map(ToString::to_string),
         data: args.http.job.data.as_ref().map(|_| Withheld::Value),

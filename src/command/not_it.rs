@@ -22,7 +22,7 @@ pub(super) struct NotIt<'a> {
 }
 
 /// A likely reason, and what to do about it.
-type Reason = (String, &'static str);
+type Reason = (String, String);
 
 const RESTORE: &str = "restore the file as it was";
 
@@ -35,15 +35,15 @@ impl NotIt<'_> {
             && let Some(file) = &written.body_file
         {
             let what = format!("what is in {} may have changed", calm_path(file));
-            reasons.push((what, "restore it"));
+            reasons.push((what, "restore it".to_owned()));
         }
         if !self.run.told.earlier.is_empty() {
             let what = "several runs have written these results: lines may have moved between them";
-            reasons.push((what.to_owned(), RESTORE));
+            reasons.push((what.to_owned(), RESTORE.to_owned()));
         }
         if reasons.is_empty() {
             let what = "its size and time of change are those of the run".to_owned();
-            reasons.push((what, "give the options of the run"));
+            reasons.push((what, "give the options of the run".to_owned()));
         }
         let mut what = format!("{}; nothing was copied", self.difference(found));
         let mut mends: Vec<String> = Vec::new();
@@ -51,7 +51,7 @@ impl NotIt<'_> {
             what += "\n  ";
             what += reason;
             if !mends.iter().any(|known| known == mend) {
-                mends.push((*mend).to_owned());
+                mends.push(mend.clone());
             }
         }
         let results = calm_path(self.run.results);
@@ -101,42 +101,40 @@ impl NotIt<'_> {
             ),
             _ => return None,
         };
-        Some((what, RESTORE))
+        Some((what, RESTORE.to_owned()))
     }
 
     /// Options of the run that nothing tells, and those of the report that differ.
     fn options(&self) -> Vec<Reason> {
         let (args, told) = (self.run.args, &self.run.told);
         let mut reasons = Vec::new();
-        let mut because = |what: &str, mend| reasons.push((what.to_owned(), mend));
+        let mut because = |what: &str, mend: &str| reasons.push((what.to_owned(), mend.to_owned()));
         match &told.given {
             None => because(
                 "FILE.run does not tell -X, --data and --format",
                 "give those of the run",
             ),
             Some(given) => {
-                if given.data.is_some() && args.data.is_none() {
-                    let mend = "give --data as to the run";
-                    because("the run had --data, whose text is not kept", mend);
-                }
-                if given.data.is_some() && args.data.is_some() {
-                    let mend = "give --data as to the run";
-                    because("--data may be another than that of the run", mend);
-                }
-                if given.data.is_none() && args.data.is_some() {
-                    because("the run had no --data", "leave it out");
-                }
-                match (given.rewrite, args.rewrite.is_empty()) {
-                    (Some(_), true) => because(
-                        "the run had --rewrite, whose text is not kept",
-                        "give --rewrite as to the run",
+                for (option, then, now) in [
+                    ("--data", given.data.is_some(), args.data.is_some()),
+                    ("--url", given.url.is_some(), args.url.is_some()),
+                    ("-H", given.header.is_some(), !args.header.is_empty()),
+                    (
+                        "--rewrite",
+                        given.rewrite.is_some(),
+                        !args.rewrite.is_empty(),
                     ),
-                    (Some(_), false) => because(
-                        "--rewrite may be another than that of the run",
-                        "give --rewrite as to the run",
-                    ),
-                    (None, false) => because("the run had no --rewrite", "leave it out"),
-                    (None, true) => {}
+                ] {
+                    let what = match (then, now) {
+                        (true, false) => format!("the run had {option}, whose text is not kept"),
+                        (true, true) => format!("{option} may be another than that of the run"),
+                        (false, true) => {
+                            because(&format!("the run had no {option}"), "leave it out");
+                            continue;
+                        }
+                        (false, false) => continue,
+                    };
+                    because(&what, &format!("give {option} as to the run"));
                 }
                 let method = args.method.as_ref().map(http::Method::as_str);
                 if method.is_some() && method != given.method.as_deref() {

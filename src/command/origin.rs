@@ -5,7 +5,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::args::ReportArgs;
+use super::args::{ReportArgs, headers};
 use crate::error::Problem;
 use crate::letters::calm_path;
 use crate::manifest::{self, Manifest};
@@ -33,6 +33,15 @@ impl<'a> Run<'a> {
             let mend = "it stands beside what `shaper run -o` has written: put it there again";
             Problem::usage(what, mend).at(&place)
         })?;
+        if let Some(given) = &told.given
+            && given.url.is_some()
+            && args.url.is_none()
+        {
+            let what = "the run had --url, whose text is not kept; nothing was copied";
+            let mend = "give --url, --data and -H as to the run";
+            return Err(Problem::usage(what, mend).at(place));
+        }
+        let headers = headers(&args.header)?;
         let spec = spec(args, &told).map_err(|what| {
             let mend = "read it with the version of the program that has written it";
             Problem::usage(what, mend).at(place)
@@ -41,7 +50,7 @@ impl<'a> Run<'a> {
             args,
             results,
             told,
-            spec,
+            spec: source::Spec { headers, ..spec },
         })
     }
 
@@ -121,11 +130,15 @@ impl<'a> Run<'a> {
         let base = self.args.base_url.as_ref().map(HttpUrl::to_string);
         let method = self.args.method.as_ref().map(ToString::to_string);
         let data = self.args.data.is_some() || given.is_some_and(|given| given.data.is_some());
+        let url = self.args.url.as_ref().map(|_| "***".to_owned());
+        let header = given.is_some_and(|given| given.header.is_some());
         let rewrite =
             !self.args.rewrite.is_empty() || given.is_some_and(|given| given.rewrite.is_some());
         let options = [
             ("--base-url", base.or_else(|| self.told.base_url.clone())),
             ("-X", method.or_else(|| given?.method.clone())),
+            ("--url", url),
+            ("-H", header.then(|| "***".to_owned())),
             ("--data", data.then(|| "***".to_owned())),
             ("--rewrite", rewrite.then(|| "***".to_owned())),
             ("--format", given.and_then(|given| given.format.clone())),
@@ -159,6 +172,7 @@ fn spec(args: &ReportArgs, told: &Manifest) -> Result<source::Spec, String> {
         base_url: args.base_url.clone().or(base),
         log_fields,
         method: args.method.clone().or(method),
+        url: args.url.clone(),
         body: args.data.clone().map(Into::into),
         rewrites: args.rewrite.clone(),
         ..source::Spec::default()

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use serde_json::Value;
 
-use super::args::{LookArgs, OutputArgs, ShowArgs};
+use super::args::{OutputArgs, ShowArgs};
 use super::values::{ColorWhen, ReportForm};
 use super::{beside, print, put, say};
 use crate::engine::{StopIf, Stopped};
@@ -145,35 +145,28 @@ impl ShowArgs {
     /// How it looks in the place that it goes to; without a file that is `usual`.
     pub(super) fn look(&self, usual: &(impl IsTerminal + AsFd)) -> Look {
         match &self.report_file {
-            None => self.look.on(usual),
-            Some(path) if path.as_os_str() == "-" => self.look.on(&io::stdout()),
+            None => self.color.look(self.glyphs, usual),
+            Some(path) if path.as_os_str() == "-" => self.color.look(self.glyphs, &io::stdout()),
             // No file is a terminal.
-            Some(_) => self.look.with(self.look.color.forced(), Columns::default()),
-        }
-    }
-}
-
-impl LookArgs {
-    /// How it looks in this stream.
-    pub(super) fn on(&self, stream: &(impl IsTerminal + AsFd)) -> Look {
-        self.with(self.color.on(stream), Columns::of(stream))
-    }
-
-    fn with(&self, paint: Paint, columns: Columns) -> Look {
-        let glyphs = if self.ascii {
-            Glyphs::Ascii
-        } else {
-            Glyphs::Unicode
-        };
-        Look {
-            glyphs,
-            paint,
-            columns,
+            Some(_) => Look {
+                glyphs: self.glyphs,
+                paint: self.color.forced(),
+                columns: Columns::default(),
+            },
         }
     }
 }
 
 impl ColorWhen {
+    /// How a report looks in this stream.
+    pub(super) fn look(self, glyphs: Glyphs, stream: &(impl IsTerminal + AsFd)) -> Look {
+        Look {
+            glyphs,
+            paint: self.on(stream),
+            columns: Columns::of(stream),
+        }
+    }
+
     /// Whether to colour what goes to this stream.
     pub(super) fn on(self, stream: &impl IsTerminal) -> Paint {
         match self {

@@ -18,6 +18,7 @@ use super::typo::near;
 use crate::client::Proxy;
 use crate::engine::{Order, StopIf};
 use crate::quota::Provider;
+use crate::report::Glyphs;
 use crate::report::hdr::Hdr;
 use crate::source::Shard;
 use crate::units::{Cost, Rate, parse_count, parse_duration, parse_span};
@@ -159,6 +160,15 @@ impl<P: TypedValueParser> TypedValueParser for OrElse<P> {
 pub(super) fn provider() -> impl TypedValueParser<Value = &'static Provider> {
     let names = Provider::all().map(|row| PossibleValue::new(row.name()));
     PossibleValuesParser::new(names).try_map(|name| Provider::named(&name))
+}
+
+/// What `--ascii` means, given or not.
+pub(super) fn glyphs(is_ascii: bool) -> Glyphs {
+    if is_ascii {
+        Glyphs::Ascii
+    } else {
+        Glyphs::Unicode
+    }
 }
 
 /// What `--ordered` means, given or not.

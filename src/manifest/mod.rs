@@ -127,6 +127,12 @@ pub struct Given {
     pub method: Option<String>,
     /// The body of jobs that have none.
     pub data: Option<Withheld>,
+    /// The URL of each row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<Withheld>,
+    /// Headers that rows fill.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<Withheld>,
     /// What became of URLs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rewrite: Option<Withheld>,
@@ -384,6 +390,8 @@ mod tests {
                 format: None,
                 method: Some("PUT".to_owned()),
                 data: Some(Withheld::Value),
+                url: None,
+                header: None,
                 rewrite: None,
                 log_fields: None,
                 shard: None,

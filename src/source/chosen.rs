@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::draft::{Draft, Fields};
-use super::filling::Own;
+use super::filling::{Filling, Own};
 use super::formats::{Asked, Needs};
 use super::framing::Framing;
 use super::keeper::Keeper;
 use super::lines::Lines;
 use super::opening::{First, Opening};
 use super::rules::Rules;
-use super::{Format, Input, Spec, read};
+use super::{Format, Input, Spec, jsonl, read};
 use crate::error::Problem;
 use crate::file::regular;
 use crate::job::{BadLine, Job, Place};
@@ -25,6 +25,8 @@ pub struct Chosen {
     format: Format,
     keeper: Keeper,
     rules: Rules,
+    /// What its lines fill, if they are rows.
+    filling: Option<Filling>,
 }
 
 /// What stands in a line.
@@ -57,16 +59,22 @@ impl Chosen {
         let input = Input::File(path.to_owned());
         let opened = regular(path).and_then(|file| {
             let mut opening = Opening::of(Box::new(file))?;
-            let format = spec.format.map_or_else(|| opening.format(&input), Ok)?;
+            let format = match (spec.format, &spec.url) {
+                (Some(format), _) => format,
+                (None, Some(_)) => opening.format_of_rows(&input)?,
+                (None, None) => opening.format(&input)?,
+            };
             Ok((format, opening.framing(format)?))
         });
         let (format, framing) = opened.map_err(|why| unreadable(&name, &why))?;
         let (Framing::Lines(lines), Needs::Nothing | Needs::Base) = (framing, format.needs())
         else {
             let what = format!("holds jobs as {format}, not one in each line");
-            let mend =
-                "run those that failed with `shaper run JOBS -o RESULTS --resume --retry-failed`";
-            return Err(Problem::usage(what, mend).at(name));
+            return Err(Problem::usage(what, RETRY).at(name));
+        };
+        let filling = match &spec.url {
+            Some(_) => Filling::of(spec)?,
+            None => None,
         };
         Ok(Self {
             lines,
@@ -75,6 +83,7 @@ impl Chosen {
             format,
             keeper: Keeper::default(),
             rules,
+            filling,
         })
     }
 
@@ -103,6 +112,19 @@ impl Chosen {
             file: Arc::clone(&self.name),
             line: raw.line,
         };
+        if let Some(filling) = &mut self.filling
+            && !filling.is_settled()
+            && let Ok(members) = raw.text().and_then(|text| jsonl::members(text, raw.end))
+        {
+            let names = members.iter().map(|(name, _)| &**name);
+            let settled = filling.settle(names);
+            settled
+                .map_err(|fault| Problem::usage(fault.what, fault.mend).at(place.to_string()))?;
+            if let Some(name) = filling.of_the_run() {
+                let what = format!("{{{{{name}}}}} would be another in a copy of this line");
+                return Err(Problem::usage(what, RETRY).at(place.to_string()));
+            }
+        }
         let folder = self.input.folder();
         let keeper = &mut self.keeper;
         keeper.clear();
@@ -114,7 +136,7 @@ impl Chosen {
             has_base: self.rules.has_base(),
             log_fields: self.rules.log_fields.as_ref(),
             columns: None,
-            filling: None,
+            filling: self.filling.as_ref(),
             own: &Own::default(),
             is_doubted: &mut false,
             unknown: &mut |_, _| {},
@@ -137,6 +159,10 @@ impl Chosen {
     }
 }
 
+/// What finds jobs that cannot be copied.
+const RETRY: &str =
+    "run those that failed with `shaper run JOBS -o RESULTS --resume --retry-failed`";
+
 fn body_file(draft: &Draft<'_>) -> Option<PathBuf> {
     let Fields::Json(fields) = &draft.fields else {
         return None;
@@ -157,6 +183,24 @@ impl Format {
             .map(|name| Input::File(PathBuf::from(name)))
             .iter()
             .all(|input| Self::of(&First::new(line, true), input) == Some(self))
+    }
+}
+
+/// Lines as they would be read from a file of their own, of which nobody says the format.
+#[derive(Debug, Default)]
+pub struct Alone {
+    /// Whether one was a job for sure, and so all behind it are.
+    are_jobs: bool,
+}
+
+impl Alone {
+    /// Whether this line, behind those before it, could be another thing than the job that it is.
+    pub fn is_doubtful(&mut self, format: Format, line: &[u8]) -> bool {
+        let line = str::from_utf8(line).unwrap_or_default();
+        let mut is_doubted = !self.are_jobs && format == Format::Jsonl;
+        let is_doubtful = jsonl::is_doubtful(line, &mut is_doubted);
+        self.are_jobs = !is_doubted;
+        is_doubtful
     }
 }
 

@@ -304,6 +304,13 @@ impl Filling {
         Ok(())
     }
 
+    /// A name of which each run and each place in an input has another value.
+    pub(super) fn of_the_run(&self) -> Option<&str> {
+        let mut names = self.names.iter();
+        let own = names.find(|own| own.from != From::Row)?;
+        Some(&own.name)
+    }
+
     /// Whether rows are asked for a name of their own.
     pub(super) fn wants_uuid(&self) -> bool {
         self.names.iter().any(|own| own.from == From::Uuid)

@@ -90,6 +90,19 @@ pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
     (id, draft)
 }
 
+/// Whether a line that is a job would be none in a file of which nobody says the format.
+pub(super) fn is_doubtful(line: &str, is_doubted: &mut bool) -> bool {
+    let members = members(line, End::Mark).unwrap_or_default();
+    let mut fields = Known::default();
+    for (name, value) in &members {
+        if let Some(field) = fields.named(name) {
+            *field = Some(value);
+        }
+    }
+    let told = Context { line }.no_target(&fields, &members, is_doubted);
+    told.is_err()
+}
+
 /// The fields of a record that is an object.
 pub(super) fn members(text: &str, end: End) -> Result<Vec<Member<'_>>, Fault> {
     json::members(text).map_err(|why| not_json(text, &why, end))

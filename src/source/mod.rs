@@ -63,7 +63,7 @@ use crate::job::{BadLine, Job, Place, Units, UnitsFrom, without_credentials};
 use crate::letters::calm;
 
 pub use batches::Batches;
-pub use chosen::{Chosen, Found, Written};
+pub use chosen::{Alone, Chosen, Found, Written};
 pub use count::Total;
 use csv::Columns;
 use draft::{Fault, Spot};

@@ -428,3 +428,86 @@ fn lines_of_a_log_are_read_by_the_fields_that_the_run_was_given() {
     copy.exits(0).says("--log-fields url=u");
     assert_eq!(copied(&copy), "{\"u\":\"/bad\"}\n");
 }
+
+#[test]
+fn rows_are_copied_by_the_url_the_data_and_the_headers_of_the_run_and_run_again_as_they_were() {
+    let server = server();
+    let rows = "{\"id\":1,\"to\":\"bad\",\"q\":\"a\"}\n{\"id\":2,\"to\":\"good\",\"q\":\"b\"}\n";
+    let url = server.url("/{{to}}?key=CANARY");
+    let options = [
+        "--url",
+        &url,
+        "--data",
+        "{\"q\":\"{{q}}\"}",
+        "-H",
+        "x-q: {{q}}",
+    ];
+    let done = run().jobs("rows.jsonl", rows).args(options).output();
+    done.exits(1);
+    let first = done.results();
+    let told = String::from_utf8(done.bytes(RUN)).expect("it is JSON");
+    assert!(
+        !told.contains("CANARY") && told.contains("\"url\""),
+        "{told}"
+    );
+    let without = report(done).output();
+    without
+        .exits(2)
+        .says("the run had --url, whose text is not kept")
+        .says("give --url, --data and -H as to the run");
+    let other = report(without)
+        .args(["--url", &url, "--data", "{\"q\":\"{{q}}\"}"])
+        .output();
+    other
+        .exits(2)
+        .says("the run had -H, whose text is not kept");
+    let with = report(other).args(options).output();
+    with.exits(0)
+        .says("1 failed job copied")
+        .says("--url *** -H *** --data ***");
+    assert_eq!(
+        copied(&with),
+        format!("{}\n", rows.lines().next().unwrap_or_default())
+    );
+    let again = Shaper::run()
+        .jobs("again.jsonl", copied(&with))
+        .args(options)
+        .with_results()
+        .output();
+    again.exits(1);
+    assert_eq!(again.results()[0]["job"], first[0]["job"]);
+}
+
+#[test]
+fn a_row_that_would_be_another_in_a_copy_is_not_copied() {
+    let server = server();
+    let url = server.url("/bad/{{seq}}/{{x}}");
+    let done = run()
+        .jobs("rows.jsonl", "{\"x\":1}\n{\"x\":2}\n")
+        .args(["--url", &url])
+        .output();
+    done.exits(1);
+    let refused = report(done).args(["--url", &url]).output();
+    refused
+        .exits(2)
+        .says("rows.jsonl:1: {{seq}} would be another in a copy of this line")
+        .says("--resume --retry-failed");
+    assert!(copied(&refused).is_empty());
+}
+
+#[test]
+fn a_line_that_does_not_tell_its_format_alone_is_told_with_the_option_that_does() {
+    let server = server();
+    let own = format!("{{\"id\":\"a\",\"url\":\"{}\"}}\n", server.url("/good"));
+    let open = format!(
+        "{{\"method\":\"POST\",\"url\":\"{}\",\"body\":\"aGVsbG8h\"}}\n",
+        server.url("/bad")
+    );
+    let done = run().jobs("jobs.jsonl", own + &open).output();
+    done.exits(1);
+    let report = report(done).output();
+    report
+        .exits(0)
+        .says("a line does not tell its format: run it with --format jsonl");
+    assert_eq!(copied(&report), open);
+}

@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::builder::{BoolishValueParser, TypedValueParser};
+use clap::{ArgAction, Args};
 
-use super::super::values::{ReportForm, one_of};
-use super::{InputArgs, JobArgs, LookArgs};
+use super::super::values::{ColorWhen, ReportForm, glyphs, one_of};
+use super::{InputArgs, JobArgs};
 use crate::estimate::Estimator;
+use crate::report::Glyphs;
 
 /// `shaper check`.
 #[derive(Debug, Args)]
@@ -47,7 +49,16 @@ pub(in crate::command) struct CheckArgs {
         help_heading = "Report"
     )]
     pub(in crate::command) report: ReportForm,
-    /// With which letters.
-    #[command(flatten)]
-    pub(in crate::command) look: LookArgs,
+    /// Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true,
+        help_heading = "Report"
+    )]
+    pub(in crate::command) color: ColorWhen,
+    /// No characters outside ASCII
+    #[arg(long = "ascii", action = ArgAction::SetTrue, value_parser = BoolishValueParser::new().map(glyphs), help_heading = "Report")]
+    pub(in crate::command) glyphs: Glyphs,
 }

@@ -23,9 +23,10 @@ pub(super) use plan::{ApiArgs, PlanArgs};
 pub(super) use report::ReportArgs;
 pub(super) use run::{
     InputArgs, JobArgs, LimitArgs, OutputArgs, ReplayArgs, RuleArgs, RunArgs, TransportArgs,
+    headers,
 };
 pub(super) use shape::ShapeArgs;
-pub(super) use show::{LookArgs, ShowArgs};
+pub(super) use show::ShowArgs;
 pub(super) use verify::VerifyArgs;
 
 /// Run a file of HTTP requests as fast as the API's rules allow, and no faster; lose none; and say what

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use http::Method;
 
-use super::super::values::one_of;
+use super::super::values::{HeaderFrom, header_from, one_of};
 use super::{FailIfArgs, LimitArgs, ShowArgs};
-use crate::source::{Format, HttpUrl, Rewrite};
+use crate::source::{Format, HttpUrl, Rewrite, Template};
 
 /// `shaper report`.
 #[derive(Debug, Args)]
@@ -20,7 +20,7 @@ tells is shown as a dash, or null. Limits that are given stand for those of FILE
 
 With --failed-jobs each line is read again by the rules of its run and compared with the result; if
 one of them makes another job, nothing is copied. What FILE.run cannot tell is given again: --data,
-and a --base-url with credentials. Of several files of results each is told for itself.
+--url and its -H, --rewrite, and a --base-url with credentials. Of several files of results each is told for itself.
 
 Examples:
   shaper report out.jsonl
@@ -71,6 +71,12 @@ pub(in crate::command) struct ReportArgs {
     /// The body of jobs that have none
     #[arg(long, value_name = "TEXT", requires = "failed_jobs", help_heading = AS_TO_THE_RUN)]
     pub(in crate::command) data: Option<String>,
+    /// The URL of each row
+    #[arg(long, alias = "url-template", value_name = "URL", requires = "failed_jobs", help_heading = AS_TO_THE_RUN)]
+    pub(in crate::command) url: Option<Template>,
+    /// With --url: headers with names of columns
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", requires = "url", help_heading = AS_TO_THE_RUN, value_parser = header_from)]
+    pub(in crate::command) header: Vec<HeaderFrom>,
     /// What became of URLs
     #[arg(long, value_name = "s#PATTERN#TO#", requires = "failed_jobs", help_heading = AS_TO_THE_RUN)]
     pub(in crate::command) rewrite: Vec<Rewrite>,

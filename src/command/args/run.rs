@@ -637,16 +637,22 @@ fn add_lines(headers: &mut Headers, file: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Those of `-H`.
+pub(in crate::command) fn headers(given: &[HeaderFrom]) -> Result<Headers, Problem> {
+    let mut headers = Headers::default();
+    for from in given {
+        match from {
+            HeaderFrom::Line(name, value) => headers.add(name, &value.0),
+            HeaderFrom::File(file) => add_lines(&mut headers, file)?,
+        }
+    }
+    Ok(headers)
+}
+
 impl JobArgs {
     /// The headers of every job, with the bearer token of the environment.
     pub(in crate::command) fn headers(&self) -> Result<Headers, Problem> {
-        let mut headers = Headers::default();
-        for from in &self.header {
-            match from {
-                HeaderFrom::Line(name, value) => headers.add(name, &value.0),
-                HeaderFrom::File(file) => add_lines(&mut headers, file)?,
-            }
-        }
+        let mut headers = headers(&self.header)?;
         if let Some(name) = &self.bearer_env {
             let problem = |what: &str| {
                 Problem::usage(

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::builder::{BoolishValueParser, TypedValueParser};
+use clap::{ArgAction, Args};
 
-use super::super::values::{ColorWhen, ReportForm, file, latencies};
+use super::super::values::{ColorWhen, ReportForm, file, glyphs, latencies};
+use crate::report::Glyphs;
 
 /// The form of a report.
 #[derive(Debug, Args)]
@@ -28,15 +30,6 @@ pub(in crate::command) struct ShowArgs {
     /// as in `x.since_due_ok.hgrm`; repeatable
     #[arg(long, value_name = "FILE", value_parser = latencies)]
     pub(in crate::command) hdr: Vec<PathBuf>,
-    /// With which letters.
-    #[command(flatten)]
-    pub(in crate::command) look: LookArgs,
-}
-
-/// Colours and letters of a report.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Report")]
-pub(in crate::command) struct LookArgs {
     /// Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never
     #[arg(
         long,
@@ -46,6 +39,6 @@ pub(in crate::command) struct LookArgs {
     )]
     pub(in crate::command) color: ColorWhen,
     /// No characters outside ASCII
-    #[arg(long)]
-    pub(in crate::command) ascii: bool,
+    #[arg(long = "ascii", action = ArgAction::SetTrue, value_parser = BoolishValueParser::new().map(glyphs))]
+    pub(in crate::command) glyphs: Glyphs,
 }

@@ -14,7 +14,7 @@ use super::super::{say, unwritten};
 use crate::error::{Exit, Problem};
 use crate::letters::{calm, calm_path};
 use crate::results::{self, FailedJob, FailedJobs};
-use crate::source::{Chosen, Format, Found};
+use crate::source::{Alone, Chosen, Format, Found, Template};
 use crate::units::counted;
 
 /// Copied lines above this, in bytes, wait in a file that has no name.
@@ -40,6 +40,8 @@ struct Copy {
     /// Of the lines.
     ids: HashSet<Box<str>>,
     copied: u64,
+    /// The lines as a run would read them, until one could be taken for something else.
+    alone: Option<Alone>,
     /// Failed jobs that cannot be copied.
     left: u64,
     notes: Vec<String>,
@@ -52,6 +54,7 @@ impl Copy {
             format: None,
             ids: HashSet::new(),
             copied: 0,
+            alone: Some(Alone::default()),
             left: 0,
             notes: Vec::new(),
         }
@@ -147,7 +150,7 @@ impl Copy {
                         let body_file = written.body_file.as_ref();
                         body_files += u64::from(body_file.is_some_and(|it| it.is_relative()));
                         self.id(job)?;
-                        self.line(written.bytes)?;
+                        self.line(written.bytes, run.spec.url.as_ref())?;
                     }
                     found => {
                         let not_it = NotIt {
@@ -201,14 +204,22 @@ impl Copy {
         Err(Problem::usage(what, "copy one file of results at a time"))
     }
 
-    fn line(&mut self, bytes: &[u8]) -> Result<(), Problem> {
-        if let Some((format, _)) = self.format
-            && self.copied == 0
-            && !format.is_told_by(bytes)
-        {
-            let note =
-                format!("the first line does not tell its format: run it with --format {format}");
-            self.notes.push(note);
+    /// Keeps a line; `url` is what makes lines rows.
+    fn line(&mut self, bytes: &[u8], url: Option<&Template>) -> Result<(), Problem> {
+        if let (Some((format, _)), Some(alone), None) = (&self.format, &mut self.alone, url) {
+            let is_first = self.copied == 0;
+            let what = if is_first && !format.is_told_by(bytes) {
+                Some("the first line does not tell its format")
+            } else if alone.is_doubtful(*format, bytes) {
+                Some("a line does not tell its format")
+            } else {
+                None
+            };
+            if let Some(what) = what {
+                let note = format!("{what}: run it with --format {format}");
+                self.notes.push(note);
+                self.alone = None;
+            }
         }
         self.copied += 1;
         let written = self.lines.write_all(bytes);
