@@ -1,38 +1,37 @@
 //! One try, from its grant to its last byte, whatever carries it. Floor 4: doors.
 
+use std::mem;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::CONTENT_TYPE;
 
 use super::ClientSpec;
-use super::coding::{Spoilt, decoded};
+use super::aside::Aside;
+use super::coding::{Coding, LONGER, Spoilt, codings};
+use super::coming::{Coming, Shape};
+use super::digest::{Digest, Digested, Digesting, Kind};
 use super::streaming::Streaming;
 use super::told::Told;
 use crate::clock::Clock;
 use crate::engine::{Event, Grant, Ticket};
 use crate::fields::text;
 use crate::outcome::{Failure, FailureKind, Head, Reached, Reply};
-use crate::sse;
 use crate::units::{Tick, show_span};
-use crate::usage::UsageRule;
-
-/// A body whose length is announced gets its memory at once, up to this: an announcement costs a server
-/// nothing.
-const ANNOUNCED: u64 = 1 << 20;
-
-/// So many bytes at most are added to a body at once: what is longer than is kept is found out after them.
-pub(super) const PIECE: usize = 16 << 10;
 
 /// What a try needs to know besides its request.
 pub(super) struct Attempt {
     ticket: Ticket,
     /// Host and port, for messages.
     pub(super) host: Rc<str>,
-    pub(super) spec: Rc<ClientSpec>,
+    pub(super) spec: Arc<ClientSpec>,
     pub(super) grant: Grant,
     pub(super) clock: Clock,
     told: Told,
+    aside: Rc<Aside>,
+    /// Of its answer.
+    codings: Result<Vec<Coding>, Spoilt>,
     /// Of an answer that is a stream of events.
     streaming: Option<Box<Streaming>>,
     ended: bool,
@@ -70,10 +69,11 @@ impl Attempt {
     pub(super) fn new(
         ticket: Ticket,
         host: Rc<str>,
-        spec: Rc<ClientSpec>,
+        spec: Arc<ClientSpec>,
         grant: Grant,
         clock: Clock,
         told: Told,
+        aside: Rc<Aside>,
     ) -> Self {
         Self {
             ticket,
@@ -82,6 +82,8 @@ impl Attempt {
             grant,
             clock,
             told,
+            aside,
+            codings: Ok(Vec::new()),
             streaming: None,
             ended: false,
         }
@@ -112,12 +114,23 @@ impl Attempt {
         self.told.tell(event);
     }
 
-    /// The body of an answer with this head comes now.
-    pub(super) fn begins(&mut self, head: &Head) {
+    /// The body of an answer with this head comes now. Fails if more of it is announced than is kept.
+    pub(super) fn begins(
+        &mut self,
+        head: &Head,
+        announced: Option<u64>,
+    ) -> Result<Coming, Failure> {
+        self.codings = codings(&head.headers);
+        let codings = self.codings.as_deref().unwrap_or_default();
+        let most = self.spec.max_body;
         if head.status.is_success() && streams(head) {
-            let streaming = Streaming::new(&head.headers, self.spec.max_body);
-            self.streaming = Some(Box::new(streaming));
+            self.streaming = Some(Box::new(Streaming::new(codings, most)));
         }
+        let (shape, most) = match codings {
+            [] => (Shape::Whole, most),
+            [..] => (Shape::Parts, most.saturating_add(LONGER)),
+        };
+        Coming::new(shape, announced, most).ok_or_else(|| self.too_long())
     }
 
     /// A piece of it came at this moment.
@@ -127,78 +140,53 @@ impl Attempt {
         }
     }
 
-    /// The body as it was before it was compressed.
-    pub(super) fn decoded(&self, head: &Head, body: Vec<u8>) -> Result<Vec<u8>, Failure> {
-        let body = decoded(&head.headers, body, self.spec.max_body);
-        body.map_err(|why| match why {
+    /// What is to be had out of the body of an answer, when it is whole.
+    pub(super) fn digest(&mut self, head: &Head, body: Coming) -> Digesting {
+        let kind = match &self.streaming {
+            Some(streaming) if streaming.counts_at_the_end() => Kind::UnseenStream,
+            Some(_) => Kind::Stream,
+            None if head.status.is_success() => Kind::Whole,
+            None => Kind::Refusal,
+        };
+        let digest = Digest {
+            codings: mem::replace(&mut self.codings, Ok(Vec::new())),
+            kind,
+            spec: Arc::clone(&self.spec),
+        };
+        digest.begin(body, &self.aside)
+    }
+
+    /// Why nothing is to be had out of it.
+    pub(super) fn spoilt(&self, why: Spoilt) -> Failure {
+        match why {
             Spoilt::TooLong => self.too_long(),
             Spoilt::Damaged(why) => Failure {
                 kind: FailureKind::IncompleteBody,
                 reached: Reached::Answered,
                 message: format!("{}: the body is {why}", self.host),
             },
-        })
+        }
     }
 
     /// A whole answer.
-    pub(super) fn reply(&mut self, head: Head, body: Vec<u8>) -> Reply {
-        let usage = &self.spec.usage;
-        let used = if let Some(streaming) = &mut self.streaming {
-            // Its rate is of the tokens that it tells, whether or not a limit counts them.
-            streaming.is_whole(&body);
-            let told = usage.or_found().read_stream(&body);
-            streaming.output = told.and_then(|used| used.output);
-            told.filter(|_| *usage != UsageRule::Ignored)
-        } else if head.status.is_success() {
-            usage.read(&body)
-        } else {
-            None
-        };
-        let at = self.spec.fault.as_ref();
+    pub(super) fn reply(&mut self, head: Head, digested: Digested) -> Reply {
+        if let Some(streaming) = &mut self.streaming {
+            streaming.is_whole(digested.output, digested.meter);
+        }
         Reply {
-            fault: match &self.streaming {
-                Some(_) => sse::fault(&body, at),
-                None => at.and_then(|at| at.read(&body)),
-            },
             head,
-            body: body.into(),
-            used,
+            body: digested.body,
+            used: digested.used,
+            fault: digested.fault,
         }
     }
 
-    /// Memory for a body, of which so much is announced. Fails if that is more than is kept.
-    pub(super) fn room(&self, announced: Option<u64>) -> Result<Vec<u8>, Failure> {
-        let announced = announced.unwrap_or_default();
-        self.keeps(announced)?;
-        let room = announced.min(ANNOUNCED);
-        Ok(Vec::with_capacity(
-            usize::try_from(room).expect("1 MiB fits"),
-        ))
-    }
-
-    /// Makes room for more of a body. Room doubles up to a quarter of what may be needed, and is then made for all: a
-    /// body that is to be refused is not moved to twice its memory first.
-    pub(super) fn grow(&self, body: &mut Vec<u8>, more: usize, announced: Option<u64>) {
-        let needed = body.len() + more;
-        if needed <= body.capacity() {
-            return;
+    /// Fails if more has come than is kept.
+    pub(super) fn keeps(&self, body: &Coming) -> Result<(), Failure> {
+        if body.is_too_long() {
+            return Err(self.too_long());
         }
-        let most = announced.unwrap_or(self.spec.max_body);
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let room = if body.capacity() < most / 4 {
-            2 * body.capacity()
-        } else {
-            most.saturating_add(PIECE)
-        };
-        body.reserve_exact(room.max(needed) - body.len());
-    }
-
-    /// Fails if a body of this length is longer than is kept.
-    pub(super) fn keeps(&self, length: u64) -> Result<(), Failure> {
-        if length <= self.spec.max_body {
-            return Ok(());
-        }
-        Err(self.too_long())
+        Ok(())
     }
 
     fn too_long(&self) -> Failure {

@@ -1,12 +1,17 @@
 //! Bodies as they were before they were compressed. RFC 9110 §8.4. Floor 4: doors.
 
-use std::io::{self, Read, Write};
+use std::cell::RefCell;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::mem;
+use std::rc::Rc;
 
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use flate2::write;
-use http::header::CONTENT_ENCODING;
-use ruzstd::decoding::StreamingDecoder;
+use http::HeaderName;
+use http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
+use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 
+use super::coming::{Coming, PIECE, Shape};
 use crate::fields::{Fields, text};
 
 /// What is asked for where a job does not say it, as `accept-encoding`.
@@ -25,13 +30,16 @@ pub(super) enum Coding {
 }
 
 /// Why a body cannot be had as it was.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Spoilt {
     /// It is longer than is kept.
     TooLong,
     /// It is not whole, or never was what it says.
     Damaged(String),
 }
+
+/// Where the bytes come from that are to be undone.
+pub(super) type Source<'a> = Box<dyn BufRead + 'a>;
 
 impl Coding {
     fn of(name: &str) -> Option<Self> {
@@ -53,25 +61,16 @@ impl Coding {
         }
     }
 
-    fn undo(self, body: &[u8], most: u64) -> Result<Vec<u8>, Spoilt> {
-        let mut into = Vec::new();
-        let read = match self {
-            Self::Gzip => whole(MultiGzDecoder::new(body), most, &mut into),
-            Self::Deflate if body.first().is_some_and(|first| is_wrapped(*first)) => {
-                whole(ZlibDecoder::new(body), most, &mut into)
+    fn undo<'a>(self, mut source: Source<'a>) -> io::Result<Box<dyn Read + 'a>> {
+        Ok(match self {
+            Self::Gzip => Box::new(MultiGzDecoder::new(source)),
+            Self::Deflate if source.fill_buf()?.first().is_some_and(|it| is_wrapped(*it)) => {
+                Box::new(ZlibDecoder::new(source))
             }
-            Self::Deflate => whole(DeflateDecoder::new(body), most, &mut into),
-            Self::Brotli => {
-                let reader = brotli_decompressor::Decompressor::new(body, 4096);
-                whole(reader, most, &mut into)
-            }
-            Self::Zstd => zstd(body, most, &mut into),
-        };
-        read.map_err(|why| Spoilt::Damaged(format!("no whole {}: {why}", self.name())))?;
-        if into.len() as u64 > most {
-            return Err(Spoilt::TooLong);
-        }
-        Ok(into)
+            Self::Deflate => Box::new(DeflateDecoder::new(source)),
+            Self::Brotli => Box::new(brotli_decompressor::Decompressor::new(source, 4096)),
+            Self::Zstd => Box::new(Zstd::of(source)),
+        })
     }
 
     /// What takes a body that begins with this byte piece by piece, and gives out what it was as far as that can be told;
@@ -96,48 +95,191 @@ fn is_wrapped(first: u8) -> bool {
     first & 15 == 8
 }
 
-/// All of it, and no more than one byte beyond what is kept.
-fn whole(reader: impl Read, most: u64, into: &mut Vec<u8>) -> io::Result<()> {
-    let left = most.saturating_add(1).saturating_sub(into.len() as u64);
-    reader.take(left).read_to_end(into).map(drop)
+/// What undoes `zstd`. A body may be several frames, of which some are to be skipped (RFC 8878 §3.1).
+enum Zstd<'a> {
+    /// A frame begins next, or nothing does. The decoder is used again: a frame may be next to nothing.
+    Between(Source<'a>, FrameDecoder),
+    Within(StreamingDecoder<Begun<'a>, FrameDecoder>),
+    Over,
 }
 
-/// A body may be several frames, of which some are to be skipped (RFC 8878 §3.1).
-fn zstd(mut body: &[u8], most: u64, into: &mut Vec<u8>) -> io::Result<()> {
-    while !body.is_empty() && into.len() as u64 <= most {
-        if let [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, rest @ ..] = body {
-            let length = u32::from_le_bytes([*a, *b, *c, *d]);
-            let length = usize::try_from(length).unwrap_or(usize::MAX);
-            body = rest.get(length..).ok_or(io::ErrorKind::UnexpectedEof)?;
-            continue;
+/// A frame whose first bytes were read.
+struct Begun<'a> {
+    first: [u8; 4],
+    /// So many of them are given out.
+    from: usize,
+    rest: Source<'a>,
+}
+
+impl Read for Begun<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut first = &self.first[self.from..];
+        if first.is_empty() {
+            return self.rest.read(into);
         }
-        let frame = StreamingDecoder::new_with_max_window_size(&mut body, ZSTD_WINDOW);
-        let frame = frame.map_err(|_| io::Error::other("a frame begins otherwise"))?;
-        whole(frame, most, into)?;
+        let read = first.read(into)?;
+        self.from += read;
+        Ok(read)
     }
-    Ok(())
 }
 
-/// The body as it was; as it came where nothing says that it was compressed, or in a way that is not known.
-pub(super) fn decoded(headers: &Fields, body: Vec<u8>, most: u64) -> Result<Vec<u8>, Spoilt> {
-    if body.is_empty() {
-        return Ok(body);
+impl<'a> Zstd<'a> {
+    fn of(source: Source<'a>) -> Self {
+        let mut decoder = FrameDecoder::new();
+        decoder.set_max_window_size(ZSTD_WINDOW);
+        Self::Between(source, decoder)
     }
-    let mut last_first = codings(headers).into_iter().rev();
-    last_first.try_fold(body, |body, coding| coding.undo(&body, most))
+
+    fn next(mut source: Source<'a>, decoder: FrameDecoder) -> io::Result<Self> {
+        while !source.fill_buf()?.is_empty() {
+            let mut first = [0; 4];
+            source.read_exact(&mut first)?;
+            if !matches!(first, [0x50..=0x5f, 0x2a, 0x4d, 0x18]) {
+                let frame = Begun {
+                    first,
+                    from: 0,
+                    rest: source,
+                };
+                let frame = StreamingDecoder::new_with_decoder(frame, decoder);
+                let frame = frame.map_err(|_| io::Error::other("a frame begins otherwise"))?;
+                return Ok(Self::Within(frame));
+            }
+            let mut length = [0; 4];
+            source.read_exact(&mut length)?;
+            let length = u32::from_le_bytes(length).into();
+            if io::copy(&mut source.by_ref().take(length), &mut io::sink())? < length {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(Self::Over)
+    }
+}
+
+impl Read for Zstd<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            *self = match mem::replace(self, Self::Over) {
+                Self::Over => return Ok(0),
+                Self::Between(source, decoder) => Self::next(source, decoder)?,
+                Self::Within(mut frame) => {
+                    let read = frame.read(into)?;
+                    if read > 0 {
+                        *self = Self::Within(frame);
+                        return Ok(read);
+                    }
+                    let (frame, decoder) = frame.into_parts();
+                    let told = decoder.get_checksum_from_data();
+                    if told.is_some() && told != decoder.get_calculated_checksum() {
+                        return Err(io::Error::other("its checksum is of something else"));
+                    }
+                    Self::Between(frame.rest, decoder)
+                }
+            };
+        }
+    }
+}
+
+/// One coding of several: what it gives out is bounded, and what was wrong first is told.
+struct Layer<'a> {
+    reader: Box<dyn Read + 'a>,
+    coding: Coding,
+    left: u64,
+    spoilt: Rc<RefCell<Option<Spoilt>>>,
+}
+
+impl Read for Layer<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let spoilt = match self.reader.read(into) {
+            Ok(read) => match self.left.checked_sub(read as u64) {
+                Some(left) => {
+                    self.left = left;
+                    return Ok(read);
+                }
+                None => Spoilt::TooLong,
+            },
+            Err(why) => Spoilt::Damaged(format!("no whole {}: {why}", self.coding.name())),
+        };
+        self.spoilt.borrow_mut().get_or_insert(spoilt);
+        Err(io::Error::other("it is spoilt"))
+    }
+}
+
+/// So much longer may be what nothing makes shorter when it is in a coding.
+pub(super) const LONGER: u64 = 64 << 10;
+
+/// The body as it was before these codings, first to last, of which at most so much is kept. `left` tells how much of
+/// the source is held beside it: what is read takes the place of that, and is no shorter.
+pub(super) fn undone(
+    codings: &[Coding],
+    mut source: Source<'_>,
+    most: u64,
+    left: impl Fn() -> usize,
+) -> Result<Vec<u8>, Spoilt> {
+    let spoilt = Rc::new(RefCell::new(None));
+    let told = |_| {
+        let first = spoilt.borrow_mut().take();
+        first.expect("what fails has said why")
+    };
+    for coding in codings.iter().rev() {
+        let layer = Layer {
+            reader: coding.undo(source).map_err(told)?,
+            coding: *coding,
+            left: most,
+            spoilt: Rc::clone(&spoilt),
+        };
+        source = Box::new(BufReader::with_capacity(PIECE, layer));
+    }
+    let mut whole = Coming::new(Shape::Whole, None, most).expect("nothing is announced");
+    loop {
+        let piece = source.fill_buf().map_err(told)?;
+        if piece.is_empty() {
+            return Ok(whole.into_whole());
+        }
+        let read = piece.len();
+        whole.room(read).extend_from_slice(piece);
+        source.consume(read);
+        let held = (whole.len() + left()) as u64;
+        if whole.is_too_long() || held > most.saturating_add(LONGER) {
+            return Err(Spoilt::TooLong);
+        }
+    }
 }
 
 /// More than one is rare, and each is another chance to be a bomb.
 const MOST_CODINGS: usize = 3;
 
-/// How the body was compressed, first to last; none if one of them is not known.
-pub(super) fn codings(headers: &Fields) -> Vec<Coding> {
-    let named = headers.get_all(&CONTENT_ENCODING).filter_map(text);
+/// How the body was compressed, first to last: what the server has in this form, then what it did for the way here
+/// (RFC 9112 §7), which nobody asks for. None of the first if one of them is not known: then that is what was asked
+/// for. Fails if one of the second is not known, as what comes is not what was asked for.
+pub(super) fn codings(headers: &Fields) -> Result<Vec<Coding>, Spoilt> {
+    let mut all = Vec::new();
+    let content = list(headers, &CONTENT_ENCODING).map(Coding::of);
+    let content: Option<Vec<Coding>> = content.collect();
+    all.extend(content.into_iter().flatten());
+    if all.len() > MOST_CODINGS {
+        all.clear();
+    }
+    let mut on_the_way = list(headers, &TRANSFER_ENCODING).peekable();
+    while let Some(name) = on_the_way.next() {
+        let is_last = on_the_way.peek().is_none();
+        match Coding::of(name) {
+            Some(coding) if all.len() < 2 * MOST_CODINGS => all.push(coding),
+            None if is_last && name.eq_ignore_ascii_case("chunked") => {}
+            Some(_) | None => {
+                let name: String = name.chars().take(20).collect();
+                let why = format!("in the transfer-encoding {name:?}, which is not taken");
+                return Err(Spoilt::Damaged(why));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The members of a list but those that do nothing.
+fn list<'a>(headers: &'a Fields, name: &'a HeaderName) -> impl Iterator<Item = &'a str> {
+    let named = headers.get_all(name).filter_map(text);
     let each = named.flat_map(|value| value.split(',')).map(str::trim);
-    let each = each.filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case("identity"));
-    let all: Option<Vec<Coding>> = each.map(Coding::of).collect();
-    all.filter(|all| all.len() <= MOST_CODINGS)
-        .unwrap_or_default()
+    each.filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case("identity"))
 }
 
 #[cfg(test)]
@@ -170,11 +312,14 @@ mod tests {
     }
 
     fn undone(coding: &str, body: &[u8], most: u64) -> Result<Vec<u8>, Spoilt> {
-        decoded(
-            &Fields::of([("content-encoding", coding)]),
-            body.to_vec(),
-            most,
-        )
+        let codings = codings(&Fields::of([("content-encoding", coding)]))?;
+        let mut coming = Coming::new(Shape::Parts, None, u64::MAX).unwrap();
+        for piece in body.chunks(PIECE) {
+            coming.room(piece.len()).extend_from_slice(piece);
+        }
+        let parts = coming.into_parts();
+        let left = parts.left();
+        super::undone(&codings, Box::new(parts), most, || left.get())
     }
 
     fn compressed() -> Vec<(&'static str, Vec<u8>)> {
@@ -217,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_and_what_is_nothing_stay_as_they_came() {
+    fn what_is_not_known_stays_as_it_came() {
         for coding in [
             "",
             "identity",
@@ -231,7 +376,6 @@ mod tests {
                 "{coding}"
             );
         }
-        assert_eq!(undone("gzip", b"", MOST), Ok(Vec::new()), "of a HEAD");
     }
 
     #[test]
@@ -278,6 +422,69 @@ mod tests {
                 "{coding}: {spoilt:?}"
             );
         }
+    }
+
+    #[test]
+    fn zstd_that_is_damaged_where_it_can_still_be_read_is_told() {
+        let body: Vec<u8> = (0..=255).cycle().take(1000).collect();
+        let mut frame = compress_to_vec(&body[..], CompressionLevel::Uncompressed);
+        let place = frame.len() / 2;
+        frame[place] ^= 1;
+        match undone("zstd", &frame, MOST) {
+            Err(Spoilt::Damaged(why)) => assert!(why.contains("checksum"), "{why}"),
+            other => panic!("not expected: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_was_compressed_on_the_way_is_undone_and_what_is_not_known_there_is_told() {
+        let of = |content: &str, on_the_way: &str| {
+            let fields = [
+                ("content-encoding", content),
+                ("transfer-encoding", on_the_way),
+            ];
+            codings(&Fields::of(fields))
+        };
+        let (gzip, br) = (Coding::Gzip, Coding::Brotli);
+        for (content, on_the_way, all) in [
+            ("", "chunked", vec![]),
+            ("", "gzip, Chunked", vec![gzip]),
+            ("", "x-gzip", vec![gzip]),
+            ("br", "identity,gzip ,chunked", vec![br, gzip]),
+            ("compress", "gzip", vec![gzip]),
+        ] {
+            assert_eq!(of(content, on_the_way), Ok(all), "{content}, {on_the_way}");
+        }
+        for on_the_way in [
+            "compress, chunked",
+            "chunked, gzip",
+            "gzip;q=1",
+            "chunked, chunked",
+        ] {
+            let why = of("", on_the_way).unwrap_err();
+            assert!(matches!(why, Spoilt::Damaged(_)), "{on_the_way}: {why:?}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_goes_on_behind_what_it_gives_out_holds_no_more_than_is_kept() {
+        let most = 4 << 20;
+        let empty = gzip(b"");
+        let behind = empty.repeat(most / empty.len());
+        let zeros = gzip(&vec![0; most - 1]);
+        assert_eq!(
+            undone("gzip", &[&zeros[..], &behind].concat(), most as u64),
+            Err(Spoilt::TooLong)
+        );
+        let whole = undone("gzip", &zeros, most as u64).unwrap();
+        assert_eq!(whole.len(), most - 1);
+    }
+
+    #[test]
+    fn any_number_of_frames_takes_no_stack() {
+        let frame = compress_to_vec(&b"x"[..], CompressionLevel::Fastest);
+        let body = frame.repeat(20_000);
+        assert_eq!(undone("zstd", &body, MOST), Ok(vec![b'x'; 20_000]));
     }
 
     proptest! {

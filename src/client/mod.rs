@@ -1,7 +1,10 @@
 //! Sends one try over HTTP and tells the engine what comes of it. Floor 4: doors.
 
+mod aside;
 mod attempt;
 mod coding;
+mod coming;
+mod digest;
 mod direct;
 mod failure;
 mod files;
@@ -34,6 +37,7 @@ use crate::job::{Job, Origin};
 use crate::outcome::{Failure, FailureKind, Reached};
 use crate::retry::FaultAt;
 use crate::usage::UsageRule;
+use aside::Aside;
 use attempt::Attempt;
 use direct::{Direct, Exchange, Server};
 pub use failure::{OUT_OF_FILES, OUT_OF_PORTS};
@@ -181,7 +185,7 @@ impl Via {
 /// at once, and at most [`ClientSpec::kept`].
 #[derive(Debug)]
 pub struct Client {
-    spec: Rc<ClientSpec>,
+    spec: Arc<ClientSpec>,
     /// Where all requests go, if not each to the origin of its job.
     only: Option<Origin>,
     pool: Rc<Pool<Carrier>>,
@@ -192,6 +196,7 @@ pub struct Client {
     carried: Carried,
     tries: Tries<Exchange>,
     told: Told,
+    aside: Rc<Aside>,
 }
 
 /// What has carried requests; all copies tell the same.
@@ -273,7 +278,8 @@ impl Client {
             carried: Carried::default(),
             tries: Tries::default(),
             told: Told::default(),
-            spec: Rc::new(spec),
+            aside: Rc::default(),
+            spec: Arc::new(spec),
         })
     }
 
@@ -289,8 +295,9 @@ impl Client {
     /// To be called within a tokio runtime.
     pub fn start(&mut self, ticket: Ticket, job: &Job, grant: Grant, clock: Clock) {
         let attempt = |host| {
-            let spec = Rc::clone(&self.spec);
-            Attempt::new(ticket, host, spec, grant, clock, self.told.clone())
+            let spec = Arc::clone(&self.spec);
+            let (told, aside) = (self.told.clone(), Rc::clone(&self.aside));
+            Attempt::new(ticket, host, spec, grant, clock, told, aside)
         };
         let origin = self.only.as_ref().unwrap_or(&job.origin);
         let now = clock.now();

@@ -4,8 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-use super::coding::{Coding, codings};
-use crate::fields::Fields;
+use super::coding::Coding;
 use crate::sse::Meter;
 use crate::stream::Stream;
 use crate::units::Tick;
@@ -15,7 +14,7 @@ pub(super) struct Streaming {
     seen: Seen,
     undoing: Undoing,
     /// The tokens that its usage tells, once it is whole.
-    pub(super) output: Option<u64>,
+    output: Option<u64>,
 }
 
 /// How its events are had from the pieces of its body.
@@ -42,13 +41,30 @@ struct Metering {
     at: Tick,
     /// So many bytes more may come out of it.
     left: u64,
+    /// And so many out of that piece.
+    of_piece: u64,
+}
+
+/// No stream of tokens gives out so much at once: one that does is not looked at before it is whole, as that takes as
+/// long as many sends.
+const OF_PIECE: u64 = 1 << 20;
+
+impl Metering {
+    fn begins(&mut self, at: Tick) {
+        self.at = at;
+        self.of_piece = OF_PIECE;
+    }
 }
 
 impl Write for Seen {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let metering = &mut *self.0.borrow_mut();
-        let left = metering.left.checked_sub(bytes.len() as u64);
-        metering.left = left.ok_or(io::ErrorKind::FileTooLarge)?;
+        let less = |left: u64| left.checked_sub(bytes.len() as u64);
+        metering.left = less(metering.left).ok_or(io::ErrorKind::FileTooLarge)?;
+        metering.of_piece = less(metering.of_piece).unwrap_or(0);
+        if metering.of_piece == 0 {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
         metering.meter.take(metering.at, bytes);
         Ok(bytes.len())
     }
@@ -59,9 +75,9 @@ impl Write for Seen {
 }
 
 impl Streaming {
-    /// Of an answer with these headers, of which at most so many bytes are looked at.
-    pub(super) fn new(headers: &Fields, most: u64) -> Self {
-        let undoing = match *codings(headers) {
+    /// Of a body in these codings, of which at most so many bytes are looked at.
+    pub(super) fn new(codings: &[Coding], most: u64) -> Self {
+        let undoing = match *codings {
             [] => Undoing::Nothing,
             [one] => Undoing::Begins(one),
             _ => Undoing::AtTheEnd,
@@ -70,6 +86,7 @@ impl Streaming {
             meter: Meter::default(),
             at: Tick::ZERO,
             left: most,
+            of_piece: OF_PIECE,
         };
         Self {
             seen: Seen(Rc::new(RefCell::new(metering))),
@@ -83,7 +100,7 @@ impl Streaming {
         let Some(&first) = piece.first() else {
             return;
         };
-        self.seen.0.borrow_mut().at = at;
+        self.seen.0.borrow_mut().begins(at);
         if let Undoing::Begins(coding) = self.undoing {
             self.undoing = match coding.undone_into(self.seen.clone(), first) {
                 Some(writer) => Undoing::GoesOn(writer),
@@ -96,14 +113,25 @@ impl Streaming {
             Undoing::Begins(_) | Undoing::AtTheEnd | Undoing::Broken => return,
         };
         if taken.is_err() {
-            self.undoing = Undoing::Broken;
+            let left = self.seen.0.borrow().of_piece;
+            // What undoes a coding gives out what it still has when it is dropped.
+            self.undoing = match left {
+                0 => Undoing::AtTheEnd,
+                _ => Undoing::Broken,
+            };
         }
     }
 
-    /// It is whole, and this is its body without its coding.
-    pub(super) fn is_whole(&mut self, body: &[u8]) {
-        if let Undoing::AtTheEnd = self.undoing {
-            self.seen.0.borrow_mut().meter.take(Tick::ZERO, body);
+    /// Whether its events are to be counted when it is whole.
+    pub(super) fn counts_at_the_end(&self) -> bool {
+        matches!(self.undoing, Undoing::AtTheEnd)
+    }
+
+    /// It is whole: the tokens that its usage tells, and what was then counted of it.
+    pub(super) fn is_whole(&mut self, output: Option<u64>, counted: Option<Box<Meter>>) {
+        self.output = output;
+        if let Some(meter) = counted {
+            self.seen.0.borrow_mut().meter = *meter;
         }
     }
 
@@ -129,6 +157,8 @@ mod tests {
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
     use super::*;
+    use crate::client::coding::codings;
+    use crate::fields::Fields;
 
     const MOST: u64 = 1 << 20;
 
@@ -137,7 +167,8 @@ mod tests {
     }
 
     fn of(coding: &str, most: u64) -> Streaming {
-        Streaming::new(&Fields::of([("content-encoding", coding)]), most)
+        let headers = Fields::of([("content-encoding", coding)]);
+        Streaming::new(&codings(&headers).unwrap(), most)
     }
 
     /// Three events, each with all that its coding has of it, and what is behind them.
@@ -214,7 +245,10 @@ mod tests {
             let zstd = compress_to_vec(body.as_bytes(), CompressionLevel::Fastest);
             streaming.came(Tick(7), &zstd);
             assert_eq!(streaming.told(), Stream::default(), "{coding}");
-            streaming.is_whole(body.as_bytes());
+            assert!(streaming.counts_at_the_end());
+            let mut meter = Meter::default();
+            meter.take(Tick::ZERO, body.as_bytes());
+            streaming.is_whole(Some(2), Some(Box::new(meter)));
             let told = streaming.told();
             assert_eq!((told.events, told.tokens), (2, 2), "{coding}");
             assert_eq!((told.span, told.gaps), (None, None), "{coding}");
@@ -233,6 +267,17 @@ mod tests {
         let most = MOST / event.len() as u64;
         let told = streaming.told().events;
         assert!(told > most / 2 && told <= most, "{told} of {most}");
+    }
+
+    #[test]
+    fn what_gives_out_too_much_at_once_is_counted_when_it_is_whole() {
+        let body = event("a").repeat(100_000);
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(body.as_bytes()).unwrap();
+        let mut streaming = of("gzip", 64 << 20);
+        streaming.came(Tick(7), &encoder.finish().unwrap());
+        assert!(streaming.counts_at_the_end());
+        assert_eq!(streaming.told().span, None);
     }
 
     proptest! {

@@ -1,5 +1,8 @@
 //! Results as the Message Batches API of Anthropic returns them. Floor 4: doors.
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
 use super::body;
 use super::format::{CustomId, put_error};
 use super::line::{Form, Keep, Object, error};
@@ -37,8 +40,21 @@ pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// `{"type":"error","error":{"type":"invalid_request_error","message":"…"}}`.
+/// What says whether an answer is `{"type":"error","error":{"type":"invalid_request_error","message":"…"}}`.
+#[derive(Deserialize)]
+struct Members<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
 fn is_error(answer: &[u8]) -> bool {
-    let answer = serde_json::from_slice::<serde_json::Value>(answer);
-    answer.is_ok_and(|answer| answer["type"] == "error" && answer["error"].is_object())
+    // An array would be read as the members in their order.
+    let members = Some(answer.trim_ascii_start()).filter(|text| text.starts_with(b"{"));
+    let members = members.and_then(|text| serde_json::from_slice::<Members<'_>>(text).ok());
+    members.is_some_and(|it| {
+        let kind = it.kind.is_some_and(|kind| kind.get() == "\"error\"");
+        kind && it.error.is_some_and(|error| error.get().starts_with('{'))
+    })
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use allocation_counter::measure;
 use flate2::Compression;
-use flate2::write::GzEncoder;
+use flate2::write::{GzEncoder, ZlibEncoder};
 use http::Method;
 use shaper::client::{Client, ClientSpec, Http, Transport};
 use shaper::job::Job;
@@ -453,6 +453,48 @@ fn a_body_longer_than_is_kept_is_given_up_whatever_it_says() {
         &Deed::says(coded("gzip", cut), Then::GoOn),
         FailureKind::IncompleteBody,
     );
+}
+
+#[test]
+fn what_was_compressed_on_the_way_is_undone_or_told_though_nobody_asked_for_it() {
+    let chunked = |codings: &str, body: &[u8]| {
+        let head = head(&format!("transfer-encoding: {codings}chunked"));
+        let size = format!("{:x}\r\n", body.len());
+        [head.as_bytes(), size.as_bytes(), body, b"\r\n0\r\n\r\n"].concat()
+    };
+    let body = gzip(b"good");
+    let closed = [head("transfer-encoding: gzip").as_bytes(), &body].concat();
+    for deed in [
+        Deed::says(chunked("gzip, ", &body), Then::GoOn),
+        Deed::says(chunked("gzip, deflate, ", &zlib(&body)), Then::GoOn),
+        Deed::says(closed, Then::Close),
+    ] {
+        for end in ends(&deed, LONG) {
+            assert_eq!(end.expect("it is known").body, "good");
+        }
+    }
+    for (what, deed) in [
+        (
+            "another",
+            Deed::says(chunked("compress, ", b"good"), Then::GoOn),
+        ),
+        ("none", Deed::says(chunked("gzip, ", b"good"), Then::GoOn)),
+        (
+            "a bit of it",
+            Deed::says(chunked("gzip, ", &body[..12]), Then::GoOn),
+        ),
+    ] {
+        fails(what, &deed, FailureKind::IncompleteBody);
+    }
+    let bomb = gzip(&vec![0; 32 << 20]);
+    let bomb = Deed::says(chunked("gzip, ", &bomb), Then::GoOn);
+    fails("a bomb on the way", &bomb, FailureKind::BodyTooLarge);
+}
+
+fn zlib(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
 }
 
 #[test]

@@ -18,10 +18,12 @@ use super::input::Input;
 use super::request::Request;
 use super::server::Server;
 use crate::client::Carrier;
-use crate::client::attempt::{Attempt, PIECE, Phase};
+use crate::client::attempt::{Attempt, Phase};
+use crate::client::coming::{Coming, PIECE};
+use crate::client::digest::Digesting;
 use crate::client::failure::{Doing, failed, no_answer, within_body};
 use crate::client::pool::Lease;
-use crate::outcome::{Failure, Head};
+use crate::outcome::{Failure, Head, Reply};
 use crate::units::Tick;
 
 /// A try on its way. As a future it is over when its end is told.
@@ -48,7 +50,9 @@ pub(in crate::client) struct Exchange {
     head: Option<Head>,
     head_told: bool,
     announced: Option<u64>,
-    body: Vec<u8>,
+    body: Coming,
+    /// When the last byte came, and what is still awaited then.
+    digesting: Option<(Tick, Digesting)>,
 }
 
 /// How far the writing of a request is.
@@ -74,13 +78,14 @@ enum Happened {
 }
 
 const OPEN: &str = "it is open";
+const BEGUN: &str = "it has ended, so it has begun";
 
 impl Future for Exchange {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
-        let end = ready!(this.poll_answer(cx));
+        let end = ready!(this.poll_end(cx));
         this.end(end);
         Poll::Ready(())
     }
@@ -113,7 +118,8 @@ impl Exchange {
             head: None,
             head_told: false,
             announced: None,
-            body: Vec::new(),
+            body: Coming::default(),
+            digesting: None,
         }
     }
 
@@ -149,37 +155,63 @@ impl Exchange {
         }
     }
 
-    fn end(&mut self, end: Result<(Then, Tick), Failure>) {
-        let (at, end) = match end {
-            Ok((then, at)) => {
-                self.server.answered();
-                let head = self.head.take().expect("it has ended, so it has begun");
-                let is_whole = self.input.held().is_empty() && self.request.is_written();
-                if then == Then::Persists
-                    && self.request.then == Then::Persists
-                    && is_whole
-                    && let Some(mut connection) = self.connection.take()
-                {
-                    connection.age = Age::Reused;
-                    self.server.put(connection, at, most_idle(&head.headers));
-                }
-                match self.attempt.decoded(&head, mem::take(&mut self.body)) {
-                    Ok(body) => (at, Ok(self.attempt.reply(head, body))),
-                    Err(failure) => {
-                        self.head = Some(head);
-                        (at, Err(failure))
-                    }
-                }
-            }
-            Err(failure) => (self.attempt.clock.now(), Err(failure)),
-        };
-        if end.is_err() {
-            self.tell_head();
+    /// The answer, and when its last byte came.
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Result<(Reply, Tick), Failure>> {
+        if self.digesting.is_none() {
+            let (then, at) = ready!(self.poll_answer(cx))?;
+            self.digesting = Some((at, self.is_whole(then, at)));
         }
+        let (at, digesting) = self
+            .digesting
+            .as_mut()
+            .expect("it has just begun at the latest");
+        let digested = match Pin::new(digesting).poll(cx) {
+            Poll::Ready(digested) => digested.map_err(|why| self.attempt.spoilt(why))?,
+            Poll::Pending => {
+                self.tell_head();
+                return Poll::Pending;
+            }
+        };
+        let at = *at;
+        let head = self.head.take().expect(BEGUN);
+        Poll::Ready(Ok((self.attempt.reply(head, digested), at)))
+    }
+
+    /// The last byte has come: the connection may go on without this.
+    fn is_whole(&mut self, then: Then, at: Tick) -> Digesting {
+        self.server.answered();
+        let head = self.head.as_ref().expect(BEGUN);
+        let is_whole = self.input.held().is_empty() && self.request.is_written();
+        if then == Then::Persists
+            && self.request.then == Then::Persists
+            && is_whole
+            && let Some(mut connection) = self.connection.take()
+        {
+            connection.age = Age::Reused;
+            self.server.put(connection, at, most_idle(&head.headers));
+        }
+        let digesting = self.attempt.digest(head, mem::take(&mut self.body));
+        self.gives_back();
+        digesting
+    }
+
+    /// What others may use meanwhile.
+    fn gives_back(&mut self) {
         let spare = &self.direct.spare;
         self.input.rest(spare);
         spare.written(self.request.take_buffer());
         self.lease = None;
+    }
+
+    fn end(&mut self, end: Result<(Reply, Tick), Failure>) {
+        let (at, end) = match end {
+            Ok((reply, at)) => (at, Ok(reply)),
+            Err(failure) => {
+                self.tell_head();
+                self.gives_back();
+                (self.attempt.clock.now(), Err(failure))
+            }
+        };
         self.attempt.end(at, end);
     }
 
@@ -258,19 +290,23 @@ impl Exchange {
     fn take(&mut self, now: Tick) -> Result<Option<Then>, Failure> {
         loop {
             let mut bytes = self.input.held();
-            if self.head.is_some() {
+            let body = if self.head.is_some() {
                 bytes = &bytes[..bytes.len().min(PIECE)];
-                self.attempt
-                    .grow(&mut self.body, bytes.len(), self.announced);
-            }
-            let before = self.body.len();
-            let decoded = self.decoder.decode(bytes, &mut self.body);
-            let (taken, found) = decoded.map_err(|what| self.faulty(what))?;
+                self.body.room(bytes.len())
+            } else {
+                self.body.room(0)
+            };
+            let before = body.len();
+            let decoded = self.decoder.decode(bytes, body);
+            let (taken, found) = match decoded {
+                Ok(decoded) => decoded,
+                Err(what) => return Err(self.faulty(what)),
+            };
+            self.attempt.came(now, &body[before..]);
             self.input.take(taken);
-            self.attempt.came(now, &self.body[before..]);
             match found {
                 Found::Part if self.head.is_some() => {
-                    self.attempt.keeps(self.body.len() as u64)?;
+                    self.attempt.keeps(&self.body)?;
                     if self.input.held().is_empty() {
                         return Ok(None);
                     }
@@ -288,13 +324,13 @@ impl Exchange {
                         status,
                         headers,
                     };
-                    self.attempt.begins(&head);
+                    let coming = self.attempt.begins(&head, announced);
                     self.head = Some(head);
                     self.announced = announced;
-                    self.body = self.attempt.room(announced)?;
+                    self.body = coming?;
                 }
                 Found::End(then) => {
-                    self.attempt.keeps(self.body.len() as u64)?;
+                    self.attempt.keeps(&self.body)?;
                     return Ok(Some(then));
                 }
             }

@@ -12,6 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use url::Url;
 
 use super::attempt::{Attempt, Phase};
+use super::coming::{Coming, PIECE};
 use super::pool::{After, Lease};
 use super::tls::Tls;
 use super::{Carrier, Reach, Refused, Via};
@@ -64,7 +65,10 @@ impl Library {
                 Err(why) => Err(why.failure(&self.name)),
             };
             drop(lease);
-            let ended = attempt.clock.now();
+            let (ended, end) = match end {
+                Ok((reply, at)) => (at, Ok(reply)),
+                Err(failure) => (attempt.clock.now(), Err(failure)),
+            };
             attempt.end(ended, end);
         }
     }
@@ -115,12 +119,13 @@ fn framing(method: &Method, body: &Bytes) -> HeaderMap {
     length
 }
 
-/// The library does not say when it connects and writes: it is told to be sent when it is handed over.
+/// The library does not say when it connects and writes: it is told to be sent when it is handed over. Returns when the
+/// last byte came, too.
 async fn send(
     attempt: &mut Attempt,
     client: &reqwest::Client,
     request: reqwest::Request,
-) -> Result<Reply, Failure> {
+) -> Result<(Reply, Tick), Failure> {
     let sent = attempt.clock.now();
     attempt.tell_sent(sent);
     let patience = attempt.clock.sleep_until(attempt.patience(sent));
@@ -137,10 +142,10 @@ async fn send(
         headers: Fields::of(response.headers()),
     };
     attempt.tell_answered(&head);
-    attempt.begins(&head);
-    let body = read(attempt, response, head.at).await?;
-    let body = attempt.decoded(&head, body)?;
-    Ok(attempt.reply(head, body))
+    let (body, at) = read(attempt, response, &head).await?;
+    let digested = attempt.digest(&head, body).await;
+    let digested = digested.map_err(|why| attempt.spoilt(why))?;
+    Ok((attempt.reply(head, digested), at))
 }
 
 /// A request that the server says it has not looked at goes out again: as often as others of this run can have used up
@@ -169,10 +174,11 @@ async fn execute(
 async fn read(
     attempt: &mut Attempt,
     mut response: reqwest::Response,
-    mut last: Tick,
-) -> Result<Vec<u8>, Failure> {
+    head: &Head,
+) -> Result<(Coming, Tick), Failure> {
     let announced = response.content_length();
-    let mut body = attempt.room(announced)?;
+    let mut body = attempt.begins(head, announced)?;
+    let mut last = head.at;
     loop {
         let patience = attempt.clock.sleep_until(attempt.patience(last));
         let chunk = tokio::select! {
@@ -186,13 +192,14 @@ async fn read(
                 if now >= attempt.grant.give_up_at {
                     return Err(attempt.late(last, Phase::Body));
                 }
-                attempt.keeps((body.len() + bytes.len()) as u64)?;
-                attempt.grow(&mut body, bytes.len(), announced);
-                body.extend_from_slice(&bytes);
+                for piece in bytes.chunks(PIECE) {
+                    body.room(piece.len()).extend_from_slice(piece);
+                    attempt.keeps(&body)?;
+                }
                 attempt.came(now, &bytes);
                 last = now;
             }
-            Ok(None) => return Ok(body),
+            Ok(None) => return Ok((body, attempt.clock.now())),
             Err(why) => return Err(failure::within_body(why, body.len(), announced)),
         }
     }
