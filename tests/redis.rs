@@ -7,6 +7,7 @@ mod redis {
     mod calls;
     mod door;
     mod rules;
+    mod turns;
     mod vectors;
 }
 #[path = "support/redis.rs"]

@@ -20,17 +20,13 @@ end
 
 -- Who stands before me: how much they take in all, the first and the last of them. Once refused, I stand before myself.
 local function before_me(s)
-  local total, first, last = s.behind or 0, nil, nil
+  local total, first, last = 0, nil, nil
   for _, waits in ipairs(s.queue) do
-    if waits.who == me then
-      if not s.refused then
-        break
-      end
-    else
-      last = waits
+    if waits.who == me and not s.refused then
+      break
     end
     total = total + waits.units
-    first = first or waits
+    first, last = first or waits, waits
   end
   return total, first, last
 end
@@ -48,29 +44,38 @@ local function others_wait(s)
   return #s.queue > (my_place(s) and 1 or 0)
 end
 
--- Whether the first who waits would have to wait longer.
-local function delays(s, at, cost)
-  local _, first = before_me(s)
-  if not first then
-    return false
-  end
-  local after = s.kind.due(s, at, cost + first.units)
+-- Whether one that waits would have to wait longer, if this much were taken before it, and so much by those before it.
+local function delays_one(s, at, cost, waits, until_it)
+  local after = s.kind.due(s, at, cost + until_it)
   if after <= now then
     return false
   end
   if s.rule.kind == 'slots' then
     return true
   end
-  return after > first.at and after > s.kind.due(s, at, first.units)
+  return after > waits.at and after > s.kind.due(s, at, until_it)
 end
 
--- When others wait, one comes for as much at a time as flows within the slack: else each unit would be a call.
+-- The first and the last stand for all who wait.
+local function delays(s, at, cost)
+  local total, first, last = before_me(s)
+  if not first then
+    return false
+  end
+  return delays_one(s, at, cost, first, first.units) or (last ~= first and delays_one(s, at, cost, last, total))
+end
+
+-- When others wait, one comes for more than one at a time: else each unit would be a call. It is what flows within the
+-- slack, or a fair share of what opens at once.
 local function turn(s, nth, need)
   if s.refused or s.rule.kind == 'slots' or not others_wait(s) then
     return need
   end
-  local flows = floor(s.rule.count * call.slack / s.rule.period)
-  return max(need, min(demand[nth], flows))
+  local units = floor(s.rule.count * call.slack / s.rule.period)
+  if s.kind.lumps then
+    units = max(units, floor(s.rule.count / (#s.queue + 1)))
+  end
+  return max(need, min(demand[nth], units))
 end
 
 local reply = {}
@@ -95,6 +100,10 @@ local function waits_for(parts, from, lane)
     local s = state(nth)
     local need = min(parts[place + 1], s.rule.most)
     local ahead, _, last = before_me(s)
+    ahead = ahead + (s.behind or 0)
+    if last and last.who == me then
+      last = nil
+    end
     local units = turn(s, nth, need)
     local at = s.kind.due(s, from, ahead + units)
     turns[place] = { units, at }

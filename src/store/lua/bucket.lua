@@ -4,7 +4,7 @@
 -- What is given back counts as if it had never been taken: no more than what was missing at the fullest moment at which
 -- something was taken later. `peaks` are those moments: number and level, numbers up, levels down.
 
-local bucket = { log = false }
+local bucket = { log = false, lumps = false }
 kinds.bucket = bucket
 
 -- More peaks than this are thinned out: each that is left stands for itself and one before it.

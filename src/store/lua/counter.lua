@@ -1,7 +1,7 @@
 -- Sliding counter over two windows side by side, counted from the Unix epoch: what the previous one holds weighs as
 -- much of it as is still inside.
 
-local counter = { log = false }
+local counter = { log = false, lumps = false }
 kinds.counter = counter
 
 -- The windows so many after `v`; at least one.

@@ -1,7 +1,7 @@
 -- Fixed window: counted from the Unix epoch, or begun by the first take, and anew by the first one at or after its end.
 -- `open` is false before any take of a window that begins with it.
 
-local fixed = { log = false }
+local fixed = { log = false, lumps = true }
 kinds.fixed = fixed
 
 local function open_at(s, at)

@@ -61,7 +61,7 @@ local function kept_until(moment)
   return digits(divided_up(max(moment - now, 0), 1000) + MARGIN)
 end
 
--- The rules, one file each.
+-- The rules, one file each: `log` has a sorted set beside its state, `lumps` opens for many at once.
 local kinds = {}
 -- When the limits were first shared: what they held then has grown since.
 local began

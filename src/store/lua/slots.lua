@@ -1,7 +1,7 @@
 -- Slots as leases: members `number:cost`, scored by the moment at which they end unless they are renewed, so that a
 -- process that was killed gives its own back.
 
-local slots = { log = true }
+local slots = { log = true, lumps = false }
 kinds.slots = slots
 
 local function cost_of(member)

@@ -2,7 +2,7 @@
 -- stands in periods that follow: `number:cost:after`, so many periods later. What is on its way is scored with the last
 -- moment at which it can leave; until then it counts as "now".
 
-local window = { log = true }
+local window = { log = true, lumps = true }
 kinds.window = window
 
 -- So many entries are read at once.
