@@ -88,7 +88,7 @@ impl Member {
         let request = self.caller.request(&call, tick(now), Duration::ZERO, time);
         let reply = self.send(&request);
         match self.caller.hear(&call, &reply).unwrap() {
-            Heard::Done(_, answers) => answers,
+            Heard::Done { answers, .. } => answers,
             other => panic!("{other:?}"),
         }
     }

@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::job::Job;
 use crate::outcome::Head;
 use crate::redirect::Trail;
-use crate::source::{Rounds, Times, UnitsRule};
+use crate::source::{Credentials, Rounds, Times, UnitsRule};
 use crate::units::Tick;
 
 /// The options of a run with a credential wherever one can be.
@@ -65,6 +65,7 @@ fn a_panic_shows_no_credential_whatever_it_shows() {
         job: &args.http.job,
         units: UnitsRule::Ignored,
         per: Vec::new(),
+        credentials: Credentials::Numbered,
         times: Times::Ignored,
         repeat: Rounds::default(),
         retry_unsafe: None,

@@ -11,7 +11,7 @@ use crate::job::NoJob;
 use crate::letters::calm_lines;
 use crate::report::checked::Checked;
 use crate::report::csv;
-use crate::source::{self, Input, Rounds, Times, UnitsRule};
+use crate::source::{self, Credentials, Input, Rounds, Times, UnitsRule};
 
 /// Problems are shown together, up to so many bytes of them.
 const TOGETHER: usize = 64 << 10;
@@ -25,6 +25,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Problem> {
         run: 0,
         units: UnitsRule::Learn(args.estimate),
         per: Vec::new(),
+        credentials: Credentials::Numbered,
         times: if args.replay {
             Times::Needed
         } else {

@@ -22,7 +22,7 @@ use crate::limit::{Spec, keys_of};
 use crate::model::ModelSpec;
 use crate::report::comparison::{self, Comparison, Numbers};
 use crate::signals::Ears;
-use crate::source::{self, Rounds, Times, UnitsRule};
+use crate::source::{self, Credentials, Rounds, Times, UnitsRule};
 use crate::units::{Cost, counted, show_span};
 
 /// Equal jobs, and those of them that are sent for real.
@@ -174,6 +174,7 @@ fn work(
         once: None,
         run: 0,
         per: keys_of(&numbers.own),
+        credentials: Credentials::Numbered,
         times: Times::Read,
         retry_unsafe: None,
         repeat: Rounds::default(),

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use super::args::{InputArgs, JobArgs};
 use crate::error::Problem;
-use crate::job::Repeat;
+use crate::job::{Job, Repeat};
 use crate::limit::KeyBy;
 use crate::retry::RetryUnsafe;
 use crate::signals::Ears;
-use crate::source::{self, Resume, Rounds, Source, Times, UnitsRule};
+use crate::source::{self, Credentials, Resume, Rounds, Source, Times, UnitsRule};
 use crate::units::Cost;
 
 /// An input that has at least one line, or may be empty.
@@ -17,6 +17,13 @@ pub(super) struct Input {
     pub(super) source: Source,
     /// What has its result already.
     pub(super) resume: Option<Resume>,
+}
+
+impl Input {
+    /// The first job, if the first line is one.
+    pub(super) fn first(&mut self) -> Option<&Job> {
+        self.source.peek()?.as_ref().ok()?.as_ref().ok()
+    }
 }
 
 /// The options that say what is read, and how.
@@ -32,6 +39,8 @@ pub(super) struct Asked<'a> {
     pub(super) units: UnitsRule,
     /// What limits are kept apart for.
     pub(super) per: Vec<KeyBy>,
+    /// What they are called where they may not be told.
+    pub(super) credentials: Credentials,
     /// When jobs come.
     pub(super) times: Times,
     /// What is repeated, if that is given.
@@ -58,6 +67,7 @@ impl Asked<'_> {
             times: self.times,
             repeat: self.repeat,
             per: self.per,
+            credentials: self.credentials,
             request_url: self.input.request_url.clone(),
             url: self.input.url.clone(),
             run: self.run,

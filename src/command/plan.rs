@@ -23,7 +23,7 @@ use crate::model::{ModelSpec, Observed};
 use crate::progress::{Mode, Progress, Snapshot};
 use crate::report::forecast::{self as report, Api, Forecast, Said};
 use crate::results;
-use crate::source::{self, Batches, Rounds, UnitsRule};
+use crate::source::{self, Batches, Credentials, Rounds, UnitsRule};
 use crate::units::show_span;
 
 pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
@@ -65,6 +65,7 @@ pub(super) fn plan(args: &PlanArgs) -> Result<Exit, Problem> {
         once: None,
         run: 0,
         per: args.rules.keys(&limits),
+        credentials: Credentials::Numbered,
         retry_unsafe: args.rules.retry.retry_unsafe,
         times: args.rules.times(),
         repeat: args.rules.shape.repeat,

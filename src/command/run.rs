@@ -4,11 +4,12 @@ use std::io::{self, IsTerminal};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 use std::{env, fs};
 
 use rustix::fs::fstat;
 use tokio::runtime::{self, Runtime};
-use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 use super::args::{OutputArgs, RunArgs};
 use super::input::{Asked, Input};
@@ -21,7 +22,8 @@ use crate::client::{self, Client, ClientSpec, Ends, Room, Via};
 use crate::clock::Clock;
 use crate::drive::live::{LEAD, Live, Notes, SLACK};
 use crate::endpoint::{self, About, Ask, Endpoint};
-use crate::engine::{End, Rules, Signal};
+use crate::engine::share::{Common, OnLoss, Word};
+use crate::engine::{End, Event, Rules, Signal};
 use crate::error::{Exit, Problem};
 use crate::letters::calm_path;
 use crate::limit::Spec;
@@ -33,7 +35,8 @@ use crate::report::limits::{self, INDENT};
 use crate::report::{Facts, Report, Standing};
 use crate::signals::Ears;
 use crate::sink::{Existing, Form, Inputs, SinkSpec, Target, Tell};
-use crate::source::{self, Reader, Total};
+use crate::source::{self, Credentials, Reader, Total};
+use crate::store::{Shared, Store};
 use crate::terminal::Columns;
 use crate::units::{Cost, nanos};
 use crate::usage::UsageRule;
@@ -48,6 +51,7 @@ pub(super) fn run(
     let ears = Ears::open(say, |signal| leave(exit_of(signal))).map_err(|why| unheard(&why))?;
     let limits = args.rules.specs()?;
     let arrivals = args.rules.arrivals()?;
+    let address = args.share.address(&limits)?;
     files::check(&args.jobs, &args.output)?;
     // No proxy stands before the mock, whatever the environment names.
     let variable = |name: &str| env::var(name).ok().filter(|_| args.http.mock.is_none());
@@ -70,6 +74,10 @@ pub(super) fn run(
             &limits,
         ),
         per: args.rules.keys(&limits),
+        credentials: match address {
+            Some(_) => Credentials::Hashed,
+            None => Credentials::Numbered,
+        },
         retry_unsafe: args.rules.retry.retry_unsafe,
         times: args.rules.times(),
         repeat: args.rules.shape.repeat,
@@ -78,6 +86,8 @@ pub(super) fn run(
     if let Some(resumed) = &mut resumed {
         resumed.check(&input.spec)?;
     }
+    let sharing = address.map(|_| args.share.sharing(input.first()));
+    let sharing = sharing.transpose()?;
     let seed = args.rules.retry.seed.unwrap_or_else(|| clock.seed());
     let mock = args
         .http
@@ -86,17 +96,8 @@ pub(super) fn run(
         .map(|spec| mock::serve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), spec, seed, None));
     let mock = mock.transpose()?;
     let mut rules = Rules {
-        slack: SLACK,
-        lead: Some(LEAD),
-        order: args.output.order,
-        follow: if args.http.follow {
-            Follow::Redirects
-        } else {
-            Follow::Nothing
-        },
-        stop_if: args.stop.rules(),
-        grace: args.output.grace.as_ref().and_then(Bound::limit),
-        ..args.rules.rules(limits, arrivals, setting, seed)
+        sharing,
+        ..live_rules(args, args.rules.rules(limits, arrivals, setting, seed))
     };
     let room = room(args, mock.as_ref());
     if let Some(warning) = cut(&mut rules, room)?
@@ -144,6 +145,23 @@ pub(super) fn run(
     let report = Report::new(summary, setup, facts);
     let report = report.judged(&args.conditions.fail_if);
     close(args, kept, &report, &end)
+}
+
+/// These rules outside of virtual time.
+fn live_rules(args: &RunArgs, rules: Rules) -> Rules {
+    Rules {
+        slack: SLACK,
+        lead: Some(LEAD),
+        order: args.output.order,
+        follow: if args.http.follow {
+            Follow::Redirects
+        } else {
+            Follow::Nothing
+        },
+        stop_if: args.stop.rules(),
+        grace: args.output.grace.as_ref().and_then(Bound::limit),
+        ..rules
+    }
 }
 
 /// Tells what became of a run that is over, beside its results and to the user.
@@ -320,14 +338,16 @@ fn go(
     outside: Outside,
 ) -> Result<(Summary, End), Problem> {
     let runtime = one_thread()?;
-    let inside = runtime.enter();
     let (tell, events) = mpsc::unbounded_channel();
+    let store = runtime.block_on(store(args, &rules, clock, &tell))?;
+    let inside = runtime.enter();
     let setup = rules.setup();
     let live = Live {
         clock,
         client,
         reader: Reader::spawn(input.source, input.resume, move || clock.now())?,
         sink: kept.open(clock, tell)?,
+        store,
         events,
         // A named pipe may have waited for its reader until here, and signals end what waits.
         signals: outside
@@ -349,6 +369,56 @@ fn go(
     runtime.shutdown_background();
     ended
 }
+
+/// Where limits are kept that others share. Needed and not there, it is a problem; where the run goes on without it,
+/// that is told as later in a run.
+async fn store(
+    args: &RunArgs,
+    rules: &Rules,
+    clock: Clock,
+    tell: &UnboundedSender<Event>,
+) -> Result<Option<Store>, Problem> {
+    let (Some(sharing), Some(address)) = (&rules.sharing, args.share.address(&rules.limits)?)
+    else {
+        return Ok(None);
+    };
+    let limits = rules.limits.iter().cloned().enumerate();
+    let shared = Shared {
+        name: args.share.name(sharing),
+        limits: limits
+            .map(|(number, spec)| (Common::Limit(number), spec))
+            .collect(),
+        setting: rules.setting,
+        slots: sharing.slots,
+        slack: rules.slack,
+        hold: rules.timeout.min(LONGEST_TRY),
+        timeout: args.share.store_timeout,
+    };
+    let says = |tell: UnboundedSender<Event>| {
+        // Nobody hears it when the run is over.
+        move |word, at| drop(tell.send(Event::Store(word, at)))
+    };
+    let joined = Store::join(address, &shared, TO_JOIN, clock, says(tell.clone())).await;
+    match (joined, sharing.on_loss) {
+        (Ok(store), _) => {
+            if let Some(caution) = store.caution().filter(|_| !args.output.quiet) {
+                say(&format!("warning: {caution}"));
+            }
+            Ok(Some(store))
+        }
+        (Err(problem), OnLoss::Local | OnLoss::Open) if problem.exit == Exit::Store => {
+            says(tell.clone())(Word::Away(problem, clock.now()), clock.now());
+            Store::join_later(address, &shared, clock, says(tell.clone())).map(Some)
+        }
+        (Err(problem), _) => Err(problem),
+    }
+}
+
+/// So long a store has at the start of a run.
+const TO_JOIN: Duration = Duration::from_secs(3);
+
+/// A try that may take for ever is on its way for so long, for those who share its limits.
+const LONGEST_TRY: Duration = Duration::from_secs(3600);
 
 /// What sends the requests, and keeps so many connections open beside those of all slots.
 fn client(

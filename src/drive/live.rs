@@ -7,6 +7,7 @@ use std::time::Duration;
 use http::StatusCode;
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use super::loss::Loss;
 use crate::client::{Client, OUT_OF_FILES, OUT_OF_PORTS};
 use crate::clock::{Alarm, Clock};
 use crate::endpoint::Ask;
@@ -18,6 +19,7 @@ use crate::progress::{Progress, Snapshot};
 use crate::signals::Heard;
 use crate::sink::Sink;
 use crate::source::{Line, Reader, Total};
+use crate::store::Store;
 use crate::units::{Tick, show_span};
 
 /// A late wake-up within this costs no rate. Timers ring 0.1 ms late, but a busy machine holds a program
@@ -38,7 +40,9 @@ pub struct Live {
     pub reader: Reader,
     /// Where results go.
     pub sink: Sink,
-    /// What threads of the sink tell.
+    /// Where limits are kept that others share.
+    pub store: Option<Store>,
+    /// What threads of the sink, and the store, tell.
     pub events: UnboundedReceiver<Event>,
     /// What signals say.
     pub signals: UnboundedReceiver<Heard>,
@@ -92,6 +96,7 @@ struct Run {
     /// So is the rule that has ended it.
     stop_told: bool,
     grace: Option<Duration>,
+    on_loss: Loss,
     failures: BTreeSet<FailureKind>,
     /// Somebody wants to know how far it is, and is told at this moment at the latest.
     tell_by: Option<Tick>,
@@ -116,6 +121,7 @@ impl Live {
         let mut run = Run {
             live: self,
             grace: rules.grace,
+            on_loss: Loss::new(rules.sharing.clone()),
             engine: Box::new(Engine::new(rules)),
             now: Tick::ZERO,
             told: Vec::new(),
@@ -273,6 +279,12 @@ impl Run {
     }
 
     fn tell(&mut self, event: Event) {
+        if let Event::Store(word, _) = &event
+            && self.live.notes >= Notes::First
+            && let Some(note) = self.on_loss.note(word)
+        {
+            self.live.progress.note(&note);
+        }
         if let Event::Ended(_, _, end) = &event
             && let Err(failure) = &**end
             && self.live.notes >= Notes::First
@@ -370,7 +382,11 @@ impl Run {
                     self.tell_failed(&outcome);
                     self.live.sink.record(ticket, outcome);
                 }
-                Action::Store(_) => {}
+                Action::Store(wish) => {
+                    if let Some(store) = &self.live.store {
+                        store.wish(wish);
+                    }
+                }
                 Action::Stop(end) => self.end = Some(end),
             }
         }
@@ -474,6 +490,7 @@ impl Run {
         let Live {
             clock,
             sink,
+            store,
             mut events,
             ..
         } = live;
@@ -491,6 +508,9 @@ impl Run {
         } else {
             Ok(())
         };
+        if let Some(store) = store {
+            store.leave().await;
+        }
         events.close();
         while let Ok(event) = events.try_recv() {
             told.push(event);
@@ -501,7 +521,11 @@ impl Run {
         let summary = engine.close(clock.now());
         let end = match (end, written) {
             (
-                End::Finished | End::InputLost(_) | End::Stopped(_) | End::Signalled(_),
+                End::Finished
+                | End::InputLost(_)
+                | End::StoreLost(_)
+                | End::Stopped(_)
+                | End::Signalled(_),
                 Err(problem),
             ) => End::SinkLost(problem),
             (end, _) => end,

@@ -5,6 +5,7 @@ mod cores;
 pub mod disciplines;
 pub mod forecast;
 pub mod live;
+mod loss;
 pub mod many_cores;
 pub mod modelled;
 pub mod simulated;

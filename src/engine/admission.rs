@@ -160,16 +160,16 @@ impl Engine {
         if asks {
             self.ask(ticket);
         } else {
-            self.departs(ticket, lane, at, actions);
+            self.departs(ticket, lane, (at, self.now), actions);
         }
     }
 
-    /// Everything is granted.
+    /// Everything is charged for `charged_at` and granted at `granted`, which is now, or when the store did it.
     pub(super) fn departs(
         &mut self,
         ticket: Ticket,
         lane: LaneId,
-        at: Tick,
+        (charged_at, granted): (Tick, Tick),
         actions: &mut Vec<Action>,
     ) {
         if self.lanes.goes_one_by_one(lane)
@@ -178,7 +178,7 @@ impl Engine {
             self.lanes.pause(lane, self.now.after(gap), Rest::ReEntry);
             self.rush(lane);
         }
-        let action = self.grant(ticket, at);
+        let action = self.grant(ticket, charged_at, granted);
         actions.push(action);
     }
 

@@ -14,7 +14,7 @@ use super::held::Phase;
 use super::lanes::{Joins, Rest};
 use super::obstacle::{Obstacle, Stops, Until};
 use super::rule::Alone;
-use super::share::{Answer, AskId, Charged, HeldBy, OnLoss, Part, Sharing, Wish, Word};
+use super::share::{Account, Answer, AskId, Charged, HeldBy, OnLoss, Part, Sharing, Wish, Word};
 use super::talk::Ticket;
 use super::{Action, Engine, HAS_WORK, IN_A_LANE};
 use crate::error::Problem;
@@ -187,7 +187,7 @@ impl Engine {
     fn heed_word(&mut self, word: Word, at: Tick, actions: &mut Vec<Action>) {
         let asking = self.asking.as_mut().expect(SHARES);
         match word {
-            Word::Answered(id, answer) => self.answered_by_store(id, answer, actions),
+            Word::Answered(id, answer) => self.answered_by_store(id, answer, at, actions),
             Word::Away(problem, since) => {
                 if asking.away.is_none() {
                     asking.away = Some((problem, since));
@@ -210,7 +210,13 @@ impl Engine {
         }
     }
 
-    fn answered_by_store(&mut self, id: AskId, answer: Answer, actions: &mut Vec<Action>) {
+    fn answered_by_store(
+        &mut self,
+        id: AskId,
+        answer: Answer,
+        at: Tick,
+        actions: &mut Vec<Action>,
+    ) {
         let asking = self.asking.as_mut().expect(SHARES);
         match &answer {
             Answer::Granted(_) => asking.most = (asking.most + 1).min(AT_ONCE),
@@ -227,13 +233,17 @@ impl Engine {
             return;
         };
         match answer {
-            Answer::Granted(charged) => self.granted_by_store(ticket, &charged, actions),
+            Answer::Granted(charged) => {
+                self.granted_by_store(ticket, &charged, at.min(self.now), actions);
+            }
             Answer::Refused(by, wait) => {
                 let until = self.now.after(wait);
                 let held = self.roll.peek(ticket);
                 let lane = held.lane.expect(IN_A_LANE);
                 match by {
-                    HeldBy::Limit(of) => self.gate.refused(&held.holds.states, of, until),
+                    HeldBy::Limit(of) => {
+                        self.gate.refused(&held.holds.states, of, self.now, until);
+                    }
                     HeldBy::Pause => {
                         self.lanes.pause(lane, until, Rest::Asked);
                         self.rush(lane);
@@ -244,7 +254,14 @@ impl Engine {
         }
     }
 
-    fn granted_by_store(&mut self, ticket: Ticket, charged: &[Charged], actions: &mut Vec<Action>) {
+    /// The store has granted this at `at`.
+    fn granted_by_store(
+        &mut self,
+        ticket: Ticket,
+        charged: &[Charged],
+        at: Tick,
+        actions: &mut Vec<Action>,
+    ) {
         let now = self.now;
         let held = self.roll.get(ticket);
         let lane = held.lane.expect(IN_A_LANE);
@@ -264,7 +281,7 @@ impl Engine {
             return;
         }
         if asks == Asks::Next {
-            self.goes_on_now(ticket, now, actions);
+            self.goes_on_now(ticket, (at, at), actions);
             return;
         }
         if is_probe {
@@ -274,7 +291,7 @@ impl Engine {
         let held = self.roll.get(ticket);
         held.phase = Phase::Flying;
         held.work.as_mut().expect(HAS_WORK).answered_by_store(now);
-        self.departs(ticket, lane, now, actions);
+        self.departs(ticket, lane, (at, at), actions);
     }
 
     /// A job that has asked stands in its old place again, with nothing taken; a redirect waits on.
@@ -382,6 +399,20 @@ impl Engine {
             self.try_ended(ticket, self.now, Err(failure), actions);
         }
         self.withdraw_all(actions);
+    }
+
+    /// Whether this job is of another account than those that share their limits: then the run ends.
+    pub(super) fn is_a_stranger(&mut self, job: &Job, actions: &mut Vec<Action>) -> bool {
+        let sharing = self.rules.sharing.as_ref();
+        let only = sharing.and_then(|sharing| sharing.only);
+        let is_one = only.is_some_and(|only| only != Account::of(job));
+        if is_one {
+            let what = "it goes to another origin than the first job, or with another credential: it is not known which \
+                        limits it shares";
+            let problem = Problem::usage(what, "name what is shared: --redis-key NAME");
+            self.store_is_lost(problem.at(job.place.to_string()), actions);
+        }
+        is_one
     }
 
     /// The server of this lane wants a pause: those who share its limits keep it, too.

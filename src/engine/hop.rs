@@ -233,12 +233,17 @@ impl Engine {
             self.hops.remove(&(held.seq, ticket));
             self.ask(ticket);
         } else {
-            self.goes_on_now(ticket, at, actions);
+            self.goes_on_now(ticket, (at, self.now), actions);
         }
     }
 
-    /// Everything is granted.
-    pub(super) fn goes_on_now(&mut self, ticket: Ticket, at: Tick, actions: &mut Vec<Action>) {
+    /// Everything is charged for `charged_at` and granted at `granted`, which is now, or when the store did it.
+    pub(super) fn goes_on_now(
+        &mut self,
+        ticket: Ticket,
+        (charged_at, granted): (Tick, Tick),
+        actions: &mut Vec<Action>,
+    ) {
         let now = self.now;
         let held = self.roll.get(ticket);
         let lane = held.lane.expect(IN_A_LANE);
@@ -248,12 +253,12 @@ impl Engine {
         let current = work.current();
         let began = current.granted;
         if let Some(hop) = current.hops.last_mut() {
-            hop.granted = Some(now);
+            hop.granted = Some(granted);
         }
         let grant = Grant {
             seq: held.seq,
             due: away.since,
-            charged_at: at,
+            charged_at,
             attempt,
             began,
             give_up_at: away.give_up_at,

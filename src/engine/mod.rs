@@ -348,6 +348,11 @@ impl Engine {
         if self.is_draining() {
             return;
         }
+        if let Ok(job) = &line
+            && self.is_a_stranger(job, actions)
+        {
+            return;
+        }
         if let Some(in_order) = &mut self.in_order {
             in_order.read(seq);
         }
@@ -544,7 +549,7 @@ impl Engine {
         }
     }
 
-    fn grant(&mut self, ticket: Ticket, charged_at: Tick) -> Action {
+    fn grant(&mut self, ticket: Ticket, charged_at: Tick, granted: Tick) -> Action {
         let (now, blocker) = (self.now, self.blocker);
         let end = now.after(self.rules.timeout);
         let out_of_time = self.out_of_time(self.roll.peek(ticket).work());
@@ -562,7 +567,7 @@ impl Engine {
         };
         let begun = Try {
             due,
-            granted: now,
+            granted,
             connected: None,
             sent: None,
             first_byte: None,

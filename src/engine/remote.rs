@@ -122,10 +122,10 @@ impl Gate {
         }
     }
 
-    /// The store lets nothing of this limit through before `until`.
-    pub(super) fn refused(&mut self, states: &[StateId], of: Common, until: Tick) {
+    /// The store has refused at `now` what costs something of this limit, until then.
+    pub(super) fn refused(&mut self, states: &[StateId], of: Common, now: Tick, until: Tick) {
         if let Some(rule) = self.rule_of(of) {
-            self.states.limit_mut(states[rule]).shut(until);
+            self.states.limit_mut(states[rule]).shut(now, until);
         }
     }
 

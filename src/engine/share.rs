@@ -8,8 +8,12 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ring::digest::{Context, SHA256};
+
 use crate::error::Problem;
+use crate::job::Job;
 use crate::limit::Used;
+use crate::secret::is_secret_header;
 use crate::units::{Cost, Tick};
 
 /// Number of an ask; they count up.
@@ -130,6 +134,38 @@ pub struct Sharing {
     pub on_loss: OnLoss,
     /// With [`OnLoss::Stop`], the longest that a run waits for it.
     pub grace: Duration,
+    /// Whose the limits are, where they are not named: a job of another is none of theirs.
+    pub only: Option<Account>,
+}
+
+/// Whose limits a job is under at its server, as far as its request tells: its origin, and its credentials. What it is
+/// made of cannot be told from it (SHA-256).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Account([u8; 12]);
+
+impl Account {
+    /// That of this job.
+    pub fn of(job: &Job) -> Self {
+        let mut hash = Context::new(&SHA256);
+        hash.update(job.origin.0.as_bytes());
+        for (name, value) in job.headers().iter() {
+            let is_secret = str::from_utf8(name).is_ok_and(is_secret_header);
+            if is_secret {
+                for part in [&b"\0"[..], name, b"\0", value] {
+                    hash.update(part);
+                }
+            }
+        }
+        let mut own = [0; 12];
+        own.copy_from_slice(&hash.finish().as_ref()[..12]);
+        Self(own)
+    }
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+    }
 }
 
 /// What becomes of the shared limits while the store is away.

@@ -156,8 +156,8 @@ pub trait Limit: std::fmt::Debug + Send {
         None
     }
 
-    /// A store that holds the state of this limit has refused it: nothing fits before `until`.
-    fn shut(&mut self, _until: Tick) {}
+    /// A store that holds the state of this limit has refused something at `now`, until then.
+    fn shut(&mut self, _now: Tick, _until: Tick) {}
 
     /// Another limit decides in the place of a store that is away; `None`: the store does again.
     fn stands_in(&mut self, _limit: Option<Box<dyn Limit>>) {}

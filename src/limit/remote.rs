@@ -117,8 +117,13 @@ impl Limit for Remote {
         }
     }
 
-    fn shut(&mut self, until: Tick) {
-        self.shut = self.shut.max(until);
+    /// What was refused behind others has a later moment than they.
+    fn shut(&mut self, now: Tick, until: Tick) {
+        self.shut = if self.shut > now {
+            self.shut.min(until)
+        } else {
+            until
+        };
     }
 
     /// What has refused it knows nothing of the one that stands in, nor after that.
@@ -183,8 +188,8 @@ mod tests {
         let spec = spec();
         let mut limit = Remote::rate(&spec.rate, spec.burst);
         assert_eq!(limit.ready(Tick(5), Cost::ONE), Ready::At(Tick(5)));
-        limit.shut(Tick(700));
-        limit.shut(Tick(300));
+        limit.shut(Tick(0), Tick(700));
+        limit.shut(Tick(0), Tick(900));
         assert_eq!(limit.ready(Tick(5), Cost::ONE), Ready::At(Tick(700)));
         assert_eq!(limit.level(Tick(699)).remaining, 0);
         assert_eq!(limit.ready(Tick(900), Cost::ONE), Ready::At(Tick(900)));
@@ -196,7 +201,7 @@ mod tests {
     fn what_stands_in_decides_alone_and_begins_empty() {
         let spec = spec();
         let mut limit = Remote::rate(&spec.rate, spec.burst);
-        limit.shut(Tick(u64::MAX));
+        limit.shut(Tick(0), Tick(u64::MAX));
         limit.stands_in(Some(spec.share_of(4, Tick(1_000), &Setting::VIRTUAL)));
         // A quarter of 10/s, and nothing of it is there.
         let first = Tick(1_000).after(Duration::from_millis(400));

@@ -108,7 +108,7 @@ fn a_batch_of_anthropic_may_say_other_things_before_its_requests() {
         ..text(batch)
     };
     let ids: Vec<_> = jobs(&spec).into_iter().map(|job| job.id.unwrap()).collect();
-    assert_eq!(ids, ["a".into(), "b".into()]);
+    assert_eq!(ids, ["a", "b"].map(Box::<str>::from));
 }
 
 #[test]

@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use http::HeaderName;
 use http::header::HOST;
+use ring::digest::{SHA256, digest};
 use serde_json::value::RawValue;
 use twox_hash::XxHash3_128;
 use url::Url;
 
+use super::Credentials;
 use super::draft::Fields;
 use super::shown::shown;
 use crate::error::Problem;
@@ -29,6 +31,7 @@ pub(super) struct KeyTable(Vec<Column>);
 struct Column {
     by: By,
     secrecy: Secrecy,
+    named: Credentials,
     /// Hashes of values that may not be shown, with their numbers: 32 bytes each, roughly.
     numbers: HashMap<u128, usize>,
     recent: Vec<Arc<str>>,
@@ -49,12 +52,13 @@ enum By {
 
 impl KeyTable {
     /// A usage problem if a name is no header, or a pointer no pointer.
-    pub(super) fn new(per: &[KeyBy]) -> Result<Self, Problem> {
+    pub(super) fn new(per: &[KeyBy], named: Credentials) -> Result<Self, Problem> {
         let column = |key: &KeyBy| {
             let by = By::new(key)?;
             Ok(Column {
                 secrecy: by.secrecy(),
                 by,
+                named,
                 numbers: HashMap::new(),
                 recent: Vec::new(),
             })
@@ -132,15 +136,20 @@ impl Column {
         };
         let shown = match self.secrecy {
             Secrecy::Numbered if value.is_empty() => Cow::Borrowed(""),
-            Secrecy::Numbered => Cow::Owned(self.numbered(&value)),
-            Secrecy::Shown if holds_credentials(&value) => Cow::Owned(self.numbered(&value)),
+            Secrecy::Numbered => Cow::Owned(self.named(&value)),
+            Secrecy::Shown if holds_credentials(&value) => Cow::Owned(self.named(&value)),
             Secrecy::Shown => shown(&value),
         };
         self.shared(&shown)
     }
 
-    /// `key 1`, `key 2`, in the order in which values were first met.
-    fn numbered(&mut self, value: &[u8]) -> String {
+    /// The name of a value that may not be shown.
+    fn named(&mut self, value: &[u8]) -> String {
+        if self.named == Credentials::Hashed {
+            let hash = digest(&SHA256, value);
+            let hash = hash.as_ref().iter().take(6);
+            return hash.fold("key ".to_owned(), |name, byte| format!("{name}{byte:02x}"));
+        }
         let next = self.numbers.len() + 1;
         let number = self.numbers.entry(XxHash3_128::oneshot(value));
         format!("key {}", number.or_insert(next))
@@ -253,7 +262,7 @@ mod tests {
     }
 
     fn table(per: &[KeyBy]) -> KeyTable {
-        KeyTable::new(per).unwrap()
+        KeyTable::new(per, Credentials::Numbered).unwrap()
     }
 
     /// The keys of a line, to which the command line adds `headers`.
@@ -401,7 +410,7 @@ mod tests {
     fn a_key_that_nothing_can_have_is_a_usage_problem() {
         for key in [KeyBy::Header("a b".into()), field_key("/a~")] {
             assert!(
-                KeyTable::new(std::slice::from_ref(&key)).is_err(),
+                KeyTable::new(std::slice::from_ref(&key), Credentials::Numbered).is_err(),
                 "{key:?}"
             );
         }

@@ -89,7 +89,7 @@ pub use reader::{Line, Reader};
 pub use resume::{Failed, Foreign, Resume, unclaimed, unmatched};
 pub use rewrite::Rewrite;
 pub use rounds::Rounds;
-pub use spec::{Input, Spec, Times, UnitsRule, empty, inputs};
+pub use spec::{Credentials, Input, Spec, Times, UnitsRule, empty, inputs};
 pub use strict::check_strict;
 pub use target::HttpUrl;
 pub use template::Template;

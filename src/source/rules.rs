@@ -63,7 +63,7 @@ impl Rules {
             request_url: spec.request_url.clone(),
             round: 0,
             log_fields: spec.log_fields.clone(),
-            keys: KeyTable::new(&spec.per)?,
+            keys: KeyTable::new(&spec.per, spec.credentials)?,
             last: None,
         })
     }

@@ -139,8 +139,10 @@ pub struct Spec {
     ///
     /// A host is as a `Host` header has it, a header as the job will send it, a field as it stands in the
     /// line: a string as its text, anything else as written. What is missing or null is empty. What may
-    /// be a credential is `key 1`, `key 2`, and so on. A field that is a key is no unknown field.
+    /// be a credential is told as [`Credentials`] says. A field that is a key is no unknown field.
     pub per: Vec<KeyBy>,
+    /// What a key is called there that may be a credential.
+    pub credentials: Credentials,
     /// Which tries of jobs of a batch may be repeated.
     pub batches: Repeat,
 }
@@ -199,4 +201,14 @@ pub fn empty(inputs: &[Input], left: Option<&str>) -> Problem {
             "let these options take some, or say --allow-empty",
         ),
     }
+}
+
+/// What a credential is called that limits are kept apart for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Credentials {
+    /// `key 1`, `key 2`, in the order in which they are met.
+    #[default]
+    Numbered,
+    /// `key 1f3a…`, by its hash (SHA-256): processes that share limits mean the same by it.
+    Hashed,
 }

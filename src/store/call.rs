@@ -100,8 +100,15 @@ pub enum Heard {
     Others(String),
     /// It does not know this run, nor anything of before.
     Emptied,
-    /// So many share it; and the answers.
-    Done(u32, Vec<(AskId, Answer)>),
+    /// It is done.
+    Done {
+        /// So many share it.
+        members: u32,
+        /// By the clock of the store, in microseconds since the Unix epoch.
+        at: u64,
+        /// What became of the asks.
+        answers: Vec<(AskId, Answer)>,
+    },
     /// This run has left.
     Left,
 }
@@ -316,6 +323,7 @@ impl Caller {
         words: &mut impl Iterator<Item = &'a str>,
     ) -> Option<Heard> {
         let members = words.next()?.parse().ok()?;
+        let at = words.next()?.parse().ok()?;
         let mut answers = Vec::new();
         self.waits_at.clear();
         for wish in &call.wishes {
@@ -337,7 +345,11 @@ impl Caller {
             };
             answers.push((*id, answer));
         }
-        Some(Heard::Done(members, answers))
+        Some(Heard::Done {
+            members,
+            at,
+            answers,
+        })
     }
 
     fn granted<'a>(

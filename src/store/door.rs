@@ -10,7 +10,7 @@ use super::link::{Link, Trouble};
 use crate::clock::Clock;
 use crate::engine::share::{Answer, AskId, Wish, Word};
 use crate::error::{Exit, Problem};
-use crate::units::Tick;
+use crate::units::{Tick, nanos};
 
 /// Who is not heard for three of these is taken to be away.
 const BEAT: Duration = Duration::from_secs(2);
@@ -55,6 +55,10 @@ struct Watch {
     renew_at: Tick,
     /// What a request and its answer take at least, these days.
     trip: Duration,
+    /// When the call in flight was sent first.
+    sent: Tick,
+    /// What the clock of the store was at the start of the run, in microseconds, at least.
+    began: u64,
     away: Here,
     leaves: bool,
 }
@@ -75,6 +79,8 @@ impl<T: Fn(Word, Tick)> Door<T> {
             beat_at: now.after(BEAT),
             renew_at: now.after(RENEW),
             trip: Duration::ZERO,
+            sent: now,
+            began: 0,
             away: Here::Yes,
             leaves: false,
         };
@@ -90,13 +96,19 @@ impl<T: Fn(Word, Tick)> Door<T> {
             }
             let chore = self.chore(&mut watch);
             let call = self.caller.next(&mut watch.queue, chore);
+            watch.sent = self.clock.now();
             match self.carry(&call, &mut watch).await {
-                Ok(Heard::Done(members, answers)) => {
+                Ok(Heard::Done {
+                    members,
+                    at,
+                    answers,
+                }) => {
+                    let at = watch.moment(at, self.clock.now());
                     if members != self.members {
                         self.members = members;
                         self.say(Word::Members(members));
                     }
-                    self.answer(answers, watch.trip);
+                    self.answer(answers, at, watch.trip);
                 }
                 Ok(Heard::Left) => return,
                 Ok(Heard::Joined(_) | Heard::Others(_) | Heard::Emptied) => {}
@@ -178,7 +190,7 @@ impl<T: Fn(Word, Tick)> Door<T> {
                             self.say(Word::Members(members));
                         }
                         Heard::Others(text) => return Err(self.differs(&text)),
-                        heard @ (Heard::Done(..) | Heard::Left) => return Ok(heard),
+                        heard @ (Heard::Done { .. } | Heard::Left) => return Ok(heard),
                     }
                 }
                 Err(Trouble::Unfit(why)) => return Err(self.unfit(&why)),
@@ -228,7 +240,7 @@ impl<T: Fn(Word, Tick)> Door<T> {
         }
     }
 
-    fn answer(&self, answers: Vec<(AskId, Answer)>, trip: Duration) {
+    fn answer(&self, answers: Vec<(AskId, Answer)>, at: Tick, trip: Duration) {
         // One that comes within the slack of its moment is charged for that moment; the way there has to be begun
         // before, where it is longer.
         let early = trip.saturating_sub(self.slack / 2);
@@ -237,7 +249,7 @@ impl<T: Fn(Word, Tick)> Door<T> {
                 Answer::Refused(by, wait) => Answer::Refused(by, wait.saturating_sub(early)),
                 granted @ Answer::Granted(_) => granted,
             };
-            self.say(Word::Answered(id, answer));
+            (self.tell)(Word::Answered(id, answer), at);
         }
     }
 
@@ -287,6 +299,17 @@ impl Watch {
             Order::Wish(wish) => self.queue.push_back(wish),
             Order::Leave => self.leaves = true,
         }
+    }
+
+    /// When, by the clock of the run, it was `at` at the store, of which is heard at `now`. What the store did in a second
+    /// is within a second here, too, however long its answers take.
+    fn moment(&mut self, at: u64, now: Tick) -> Tick {
+        self.began = self
+            .began
+            .max(at.saturating_sub(nanos(now.since(Tick::ZERO)) / 1_000));
+        let at = Tick(at.saturating_sub(self.began).saturating_mul(1_000));
+        // A clock that was set back tells nothing.
+        at.clamp(self.sent.min(now), now)
     }
 
     /// The least of late: one that is long once tells nothing of the way.

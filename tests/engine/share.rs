@@ -176,6 +176,7 @@ fn shared(slots: Option<u64>, limits: Vec<Spec>, on_loss: OnLoss) -> Rules {
             slots: None,
             on_loss,
             grace: Duration::from_secs(10),
+            only: None,
         }),
         ..rules(slots, limits)
     }

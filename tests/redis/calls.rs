@@ -150,7 +150,12 @@ fn a_data_base_that_was_emptied_is_joined_again_before_anything_is_charged() {
     assert_eq!(member.caller.hear_join(&reply), Ok(Heard::Joined(1)));
     let request = member.caller.request(&call, tick(0), Duration::ZERO, time);
     let reply = member.send(&request);
-    let Ok(Heard::Done(1, answers)) = member.caller.hear(&call, &reply) else {
+    let Ok(Heard::Done {
+        members: 1,
+        answers,
+        ..
+    }) = member.caller.hear(&call, &reply)
+    else {
         panic!("{reply}");
     };
     granted(&answers[0].1);

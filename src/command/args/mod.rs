@@ -9,6 +9,7 @@ mod plan;
 mod report;
 mod run;
 mod shape;
+mod share;
 mod show;
 mod verify;
 
@@ -26,6 +27,7 @@ pub(super) use run::{
     headers,
 };
 pub(super) use shape::ShapeArgs;
+pub(super) use share::ShareArgs;
 pub(super) use show::ShowArgs;
 pub(super) use verify::VerifyArgs;
 

@@ -15,7 +15,7 @@ use super::super::values::{
     header_from, header_line, listen, one_of, or_else, order, provider, proxy_or_none,
     rate_or_none, seed, shard, span_or_none, wait_or_none, window,
 };
-use super::{FailIfArgs, ShapeArgs, ShowArgs, StopIfArgs};
+use super::{FailIfArgs, ShapeArgs, ShareArgs, ShowArgs, StopIfArgs};
 use crate::client::{ClientSpec, Detour, Http, Proxy, Reach, Route, TlsSpec, Transport};
 use crate::engine::{Order, Oversize, Refund};
 use crate::error::Problem;
@@ -60,6 +60,9 @@ pub(in crate::command) struct RunArgs {
     /// The rules.
     #[command(flatten)]
     pub(in crate::command) rules: RuleArgs,
+    /// What is shared with other processes.
+    #[command(flatten)]
+    pub(in crate::command) share: ShareArgs,
     /// HTTP.
     #[command(flatten)]
     pub(in crate::command) http: HttpArgs,

@@ -56,7 +56,7 @@ if call.leave then
   redis.call('SET', RECORD, cmsgpack.pack({ call = call.number, reply = 'left' }), 'PX', LEFT)
   return 'left'
 end
-local answer = 'done ' .. digits(redis.call('ZCARD', MEMBERS)) .. ' ' .. table.concat(reply, ' ')
+local answer = 'done ' .. digits(redis.call('ZCARD', MEMBERS)) .. ' ' .. digits(now) .. ' ' .. table.concat(reply, ' ')
 redis.call('SET', RECORD, cmsgpack.pack({ call = call.number, reply = answer, place = call.place, since = call.since,
   waiting = call.waiting }), 'PX', RECORDED)
 return answer

@@ -1,0 +1,93 @@
+//! The options by which processes share limits. Floor 6: front.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::super::values::{count, one_of};
+use crate::engine::share::{Account, OnLoss, Sharing};
+use crate::error::Problem;
+use crate::job::Job;
+use crate::limit::Spec;
+use crate::store::Address;
+use crate::units::{Cost, parse_span};
+
+/// Limits that several processes keep together.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Sharing limits between processes")]
+pub(in crate::command) struct ShareArgs {
+    /// All rate limits are kept together with every process that gives this Redis (or Valkey) and the same --redis-key:
+    /// redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, `unix:///PATH`, redis+sentinel://, redis+cluster://
+    #[arg(long, value_name = "URL", env = "SHAPER_REDIS", hide_env_values = true)]
+    pub(in crate::command) redis: Option<Address>,
+    /// The name of what is shared; default: made of the origin and the credentials of the first job, and then a job with
+    /// others ends the run
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::command) redis_key: Option<String>,
+    /// Requests in flight of all processes together; -c is that of each
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
+    pub(in crate::command) shared_concurrency: Option<Cost>,
+    /// While Redis is away: stop (nothing is sent; after --store-grace the run ends), local (each process keeps its part
+    /// of the limits), open (no shared limit holds)
+    #[arg(long, value_name = "WHAT", default_value = "stop", value_parser = one_of::<OnLoss>(["stop", "local", "open"]), hide_possible_values = true)]
+    pub(in crate::command) on_store_fail: OnLoss,
+    /// The longest that a run waits for Redis to come back
+    #[arg(long, value_name = "DUR", default_value = "10s", allow_hyphen_values = true, value_parser = parse_span)]
+    pub(in crate::command) store_grace: Duration,
+    /// The longest that one command may take
+    #[arg(long, value_name = "DUR", default_value = "1s", allow_hyphen_values = true, value_parser = parse_span)]
+    pub(in crate::command) store_timeout: Duration,
+}
+
+impl ShareArgs {
+    /// Where limits are shared; nothing where no store is given.
+    pub(in crate::command) fn address(&self, limits: &[Spec]) -> Result<Option<&Address>, Problem> {
+        let named = self.redis_key.is_some() || self.shared_concurrency.is_some();
+        let Some(address) = &self.redis else {
+            let what = "there is no store to share limits through";
+            let mend = "name it: --redis URL, or SHAPER_REDIS";
+            return if named {
+                Err(Problem::usage(what, mend))
+            } else {
+                Ok(None)
+            };
+        };
+        if limits.is_empty() && self.shared_concurrency.is_none() {
+            return Err(Problem::usage(
+                "--redis has nothing to share: there is no rate limit",
+                "give --qps, --window or another limit, or --shared-concurrency N",
+            ));
+        }
+        Ok(Some(address))
+    }
+
+    /// What is shared; `first` is the first job, whose account it is if it has no name.
+    pub(in crate::command) fn sharing(&self, first: Option<&Job>) -> Result<Sharing, Problem> {
+        let only = match (&self.redis_key, first) {
+            (Some(_), _) => None,
+            (None, Some(job)) => Some(Account::of(job)),
+            (None, None) => {
+                return Err(Problem::usage(
+                    "the first line is no job, so nothing tells whose the shared limits are",
+                    "name them: --redis-key NAME",
+                ));
+            }
+        };
+        Ok(Sharing {
+            slots: self.shared_concurrency,
+            on_loss: self.on_store_fail,
+            grace: self.store_grace,
+            only,
+        })
+    }
+
+    /// The name of what is shared.
+    pub(in crate::command) fn name(&self, sharing: &Sharing) -> String {
+        let own = self.redis_key.clone();
+        own.unwrap_or_else(|| {
+            sharing
+                .only
+                .map_or(String::new(), |account| account.to_string())
+        })
+    }
+}
