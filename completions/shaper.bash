@@ -1049,7 +1049,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__replay)
-            opts="-H -X -k -L -n -o -v -q -z -c -h --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --speed --arrivals --ramp --per-host --max-wait --queue-timeout --guard --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --max-body --follow --mock --format --url-template --url --log-fields --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --output --overwrite --output-format --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --for --repeat --replay --concurrency --help"
+            opts="-H -X -k -L -n -o -v -q -z -c -h --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --speed --arrivals --ramp --per-host --max-wait --queue-timeout --guard --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --redis --redis-key --shared-concurrency --on-store-fail --store-grace --store-timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --max-body --follow --mock --format --url-template --url --log-fields --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --output --overwrite --output-format --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --for --repeat --replay --concurrency --help"
             if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1263,6 +1263,45 @@ _shaper() {
                     return 0
                     ;;
                 --timeout)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --redis)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --redis-key)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --shared-concurrency)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --on-store-fail)
+                    COMPREPLY=($(compgen -W "stop local open" -- "${cur}"))
+                    return 0
+                    ;;
+                --store-grace)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --store-timeout)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
@@ -1791,7 +1830,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__run)
-            opts="-H -X -k -L -n -o -v -q -c -z -h --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --replay --speed --arrivals --ramp --per-host --max-wait --queue-timeout --guard --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --max-body --follow --mock --format --url-template --url --log-fields --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --output --overwrite --output-format --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --concurrency --for --repeat --help"
+            opts="-H -X -k -L -n -o -v -q -c -z -h --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --replay --speed --arrivals --ramp --per-host --max-wait --queue-timeout --guard --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --redis --redis-key --shared-concurrency --on-store-fail --store-grace --store-timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --max-body --follow --mock --format --url-template --url --log-fields --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --output --overwrite --output-format --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --concurrency --for --repeat --help"
             if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2005,6 +2044,45 @@ _shaper() {
                     return 0
                     ;;
                 --timeout)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --redis)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --redis-key)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --shared-concurrency)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --on-store-fail)
+                    COMPREPLY=($(compgen -W "stop local open" -- "${cur}"))
+                    return 0
+                    ;;
+                --store-grace)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --store-timeout)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace

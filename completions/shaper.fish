@@ -94,6 +94,14 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-unsafe -d 'R
 idempotent\t''
 always\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l redis -d 'All rate limits are kept together with every process that gives this Redis (or Valkey) and the same --redis-key: redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, `unix:///PATH`, redis+sentinel://, redis+cluster://' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l redis-key -d 'The name of what is shared; default: made of the origin and the credentials of the first job, and then a job with others ends the run' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l shared-concurrency -d 'Requests in flight of all processes together; -c is that of each' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l on-store-fail -d 'While Redis is away: stop (nothing is sent; after --store-grace the run ends), local (each process keeps its part of the limits), open (no shared limit holds)' -r -f -a "stop\t''
+local\t''
+open\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l store-grace -d 'The longest that a run waits for Redis to come back' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l store-timeout -d 'The longest that one command may take' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s X -l method -d 'The method of jobs that name none' -r -f
@@ -247,6 +255,14 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -l retry-unsafe -d
 idempotent\t''
 always\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l redis -d 'All rate limits are kept together with every process that gives this Redis (or Valkey) and the same --redis-key: redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, `unix:///PATH`, redis+sentinel://, redis+cluster://' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l redis-key -d 'The name of what is shared; default: made of the origin and the credentials of the first job, and then a job with others ends the run' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l shared-concurrency -d 'Requests in flight of all processes together; -c is that of each' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l on-store-fail -d 'While Redis is away: stop (nothing is sent; after --store-grace the run ends), local (each process keeps its part of the limits), open (no shared limit holds)' -r -f -a "stop\t''
+local\t''
+open\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l store-grace -d 'The longest that a run waits for Redis to come back' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l store-timeout -d 'The longest that one command may take' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s X -l method -d 'The method of jobs that name none' -r -f
