@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::call::{Call, Caller, Chore, Heard, Time};
+use super::call::{Call, Caller, Chore, Heard};
 use super::link::{Link, Trouble};
+use super::request::Time;
 use crate::clock::Clock;
 use crate::engine::share::{Answer, AskId, Wish, Word};
 use crate::error::{Exit, Problem};

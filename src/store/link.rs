@@ -13,7 +13,7 @@ use redis::{
 };
 
 use super::address::{Address, Kind};
-use super::call::Request;
+use super::request::Request;
 use super::script::{self, SCRIPT};
 use crate::clock::Clock;
 use crate::units::show_span;

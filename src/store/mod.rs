@@ -8,6 +8,7 @@ mod address;
 mod call;
 mod door;
 mod link;
+mod request;
 pub mod script;
 mod shared;
 
@@ -19,7 +20,8 @@ use tokio::task::JoinHandle;
 use twox_hash::XxHash3_64;
 
 pub use address::{ADDRESS_FORMS, Address};
-pub use call::{Call, Caller, Chore, Heard, Request, Time, Who};
+pub use call::{Call, Caller, Chore, Heard, Who};
+pub use request::{Request, Time};
 pub use shared::Shared;
 
 use crate::clock::Clock;

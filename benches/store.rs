@@ -1,0 +1,200 @@
+//! What a decision costs that several processes share: `cargo bench --bench store` (half a minute, with a `redis-server`
+//! of its own on this machine; promises on two cores: 15 000 decisions a second one by one, 100 000 with leases, and at
+//! 1000 a second 99 of 100 answers within 1.5 ms).
+
+#![expect(clippy::print_stdout, reason = "it prints its figures")]
+
+#[path = "../tests/support/redis.rs"]
+#[expect(dead_code, reason = "tests use more of it")]
+mod server;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use shaper::clock::Clock;
+use shaper::engine::share::{Answer, AskId, Common, Part, Wish, Word};
+use shaper::limit::{Setting, Spec};
+use shaper::store::{Shared, Store};
+use shaper::units::{Cost, Tick};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use server::Server;
+
+/// How long each measurement takes.
+const MEASURED: Duration = Duration::from_secs(4);
+
+/// Asks without an answer, where as many are made as are answered.
+const OUTSTANDING: [usize; 3] = [1, 32, 256];
+
+/// Taken beyond the cost, with leases.
+const MORE: u64 = 19;
+
+/// The pace at which latency is measured.
+const STEP: Duration = Duration::from_millis(1);
+
+/// What may be taken at once, and never runs out here; and four at once.
+const ROOMY: &str = "1000000000/s burst=1000000";
+const STACK: [&str; 4] = [
+    ROOMY,
+    "tokens 1000000000/s burst=1000000",
+    "1000000/s window",
+    "1000000/s fixed",
+];
+
+struct Run {
+    store: Store,
+    words: UnboundedReceiver<(Word, Tick)>,
+    clock: Clock,
+    parts: Box<[Part]>,
+    asked: u64,
+}
+
+impl Run {
+    async fn new(server: &Server, texts: &[&str], more: u64) -> Self {
+        let specs = texts
+            .iter()
+            .map(|text| text.parse::<Spec>().expect("it is a limit"));
+        let clock = Clock::start();
+        let shared = Shared {
+            name: format!("{texts:?} {more}"),
+            limits: specs
+                .enumerate()
+                .map(|(number, spec)| (Common::Limit(number), spec))
+                .collect(),
+            setting: Setting::VIRTUAL,
+            slots: None,
+            slack: Duration::from_millis(2),
+            hold: Duration::from_secs(60),
+            timeout: Duration::from_secs(1),
+        };
+        let (tell, words) = unbounded_channel();
+        let address = server.url().parse().expect("it is an address");
+        let store = Store::join(&address, &shared, MEASURED, clock, move |word, at| {
+            let _ = tell.send((word, at));
+        });
+        let part = |number| Part {
+            of: Common::Limit(number),
+            key: None,
+            cost: Cost::ONE,
+            more,
+        };
+        Self {
+            store: store.await.expect("it is there"),
+            words,
+            clock,
+            parts: (0..texts.len()).map(part).collect(),
+            asked: 0,
+        }
+    }
+
+    fn asks(&mut self) -> AskId {
+        self.asked += 1;
+        let id = AskId(self.asked);
+        self.store.wish(Wish::Admit {
+            id,
+            lane: "lane".into(),
+            could_go: self.clock.now(),
+            parts: self.parts.clone(),
+        });
+        id
+    }
+
+    /// The next answer, and how many tries it lets go.
+    async fn hears(&mut self) -> (AskId, u64, Tick) {
+        loop {
+            match self.words.recv().await.expect("it goes on") {
+                (Word::Answered(id, Answer::Granted(charged)), at) => {
+                    return (id, 1 + charged[0].more, at);
+                }
+                (Word::Members(_), _) => {}
+                (other, _) => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// Tries let go in a second, with so many asks without an answer.
+    async fn rate(&mut self, outstanding: usize) -> f64 {
+        let began = self.clock.now();
+        let until = began.after(MEASURED);
+        let mut open = 0;
+        let mut went = 0;
+        loop {
+            let more = self.clock.now() < until;
+            while more && open < outstanding {
+                self.asks();
+                open += 1;
+            }
+            if open == 0 {
+                break;
+            }
+            went += self.hears().await.1;
+            open -= 1;
+        }
+        let span = self.clock.now().since(began).as_secs_f64();
+        #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+        let went = went as f64;
+        went / span
+    }
+
+    /// From an ask to its answer, sorted, at one in each step.
+    async fn latencies(&mut self) -> Vec<Duration> {
+        let began = self.clock.now();
+        let until = began.after(MEASURED);
+        let mut asked = HashMap::new();
+        let mut took = Vec::new();
+        let mut next = began;
+        loop {
+            if next < until && self.clock.now() >= next {
+                let id = self.asks();
+                asked.insert(id, self.clock.now());
+                next = next.after(STEP);
+            }
+            if next >= until && asked.is_empty() {
+                break;
+            }
+            let mut alarm = std::pin::pin!(self.clock.sleep_until(next));
+            tokio::select! {
+                (word, at) = async { self.words.recv().await.expect("it goes on") } => {
+                    if let Word::Answered(id, _) = word {
+                        let since = asked.remove(&id).expect("it was asked");
+                        took.push(at.since(since));
+                    }
+                }
+                () = &mut alarm, if next < until => {}
+            }
+        }
+        took.sort_unstable();
+        took
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let server = Server::start();
+    println!("decisions a second                 1 asked   32 asked  256 asked");
+    for (name, texts, more) in [
+        ("a bucket, one by one", &STACK[..1], 0),
+        ("a bucket, with leases", &STACK[..1], MORE),
+        ("a window, one by one", &STACK[2..3], 0),
+        ("four limits, one by one", &STACK[..], 0),
+    ] {
+        let mut run = Run::new(&server, texts, more).await;
+        let mut line = format!("{name:<32}");
+        for outstanding in OUTSTANDING {
+            let rate = run.rate(outstanding).await;
+            line.push_str(&format!(" {rate:>10.0}"));
+        }
+        println!("{line}");
+        run.store.leave().await;
+    }
+    let mut run = Run::new(&server, &STACK[..1], 7).await;
+    let took = run.latencies().await;
+    let at = |share: usize| took[took.len() * share / 100].as_secs_f64() * 1e3;
+    println!(
+        "at 1000/s an answer takes p50 {:.2} ms, p99 {:.2} ms, {} of them",
+        at(50),
+        at(99),
+        took.len()
+    );
+    run.store.leave().await;
+}
