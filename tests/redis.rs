@@ -6,6 +6,7 @@
 mod redis {
     mod calls;
     mod door;
+    mod places;
     mod rules;
     mod turns;
     mod vectors;

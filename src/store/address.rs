@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo};
+use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo};
 
 /// The spellings that [`Address`] takes, for messages.
 pub const ADDRESS_FORMS: &str = "redis://[USER:PASSWORD@]HOST[:PORT][/DB] (rediss:// for TLS), \
@@ -16,6 +16,8 @@ pub struct Address {
     pub(super) kind: Kind,
     /// Servers to begin with, each with what they are told of who comes.
     pub(super) servers: Vec<ConnectionInfo>,
+    /// Who signs for servers, as PEM; `None`: those whom the system trusts.
+    pub(super) authorities: Option<Vec<u8>>,
     shown: String,
 }
 
@@ -60,6 +62,7 @@ impl FromStr for Address {
             return Ok(Self {
                 kind: Kind::One,
                 servers: vec![server],
+                authorities: None,
                 shown,
             });
         }
@@ -102,6 +105,7 @@ impl FromStr for Address {
         Ok(Self {
             kind,
             servers,
+            authorities: None,
             shown: format!("{plain}{joint}{many}://{place}"),
         })
     }
@@ -125,12 +129,17 @@ fn shown_of(scheme: &str, server: &ConnectionInfo) -> String {
 }
 
 impl Address {
-    /// Who comes, and to which data base.
-    pub(super) fn settings(&self) -> RedisConnectionInfo {
-        let first = self.servers.first();
-        first
-            .map(|server| server.redis_settings().clone())
-            .unwrap_or_default()
+    /// With `rediss` trusts those whom the authorities of this PEM text have signed, and nobody else; otherwise those whom
+    /// the system trusts.
+    #[must_use]
+    pub fn trusting(mut self, authorities: Vec<u8>) -> Self {
+        self.authorities = Some(authorities);
+        self
+    }
+
+    /// What is said to the first server is said to all.
+    pub(super) fn first(&self) -> &ConnectionInfo {
+        self.servers.first().expect("an address names a server")
     }
 }
 
@@ -184,9 +193,9 @@ mod tests {
         let address: Address = "redis+sentinel://u:p%40ss@a/main/2".parse().unwrap();
         let service = "main".to_owned();
         assert_eq!(address.kind, Kind::Sentinels { service });
-        assert_eq!(address.settings().db(), 2);
-        assert_eq!(address.settings().username(), Some("u"));
-        assert_eq!(address.settings().password(), Some("p@ss"));
+        assert_eq!(address.first().redis_settings().db(), 2);
+        assert_eq!(address.first().redis_settings().username(), Some("u"));
+        assert_eq!(address.first().redis_settings().password(), Some("p@ss"));
     }
 
     #[test]

@@ -194,11 +194,11 @@ impl<T: Fn(Word, Tick)> Door<T> {
                         heard @ (Heard::Done { .. } | Heard::Left) => return Ok(heard),
                     }
                 }
-                Err(Trouble::Unfit(why)) => return Err(self.unfit(&why)),
-                Err(Trouble::Waits(why) | Trouble::Refused(why)) => {
+                Err(trouble @ Trouble::Unfit(_)) => return Err(self.link.problem(&trouble)),
+                Err(trouble @ (Trouble::Waits(_) | Trouble::Refused(_))) => {
                     if watch.away == Here::Yes {
                         watch.away = Here::Away;
-                        let word = Word::Away(self.problem(&why), sent);
+                        let word = Word::Away(self.link.problem(&trouble), sent);
                         self.say(word);
                     }
                     let again = self.clock.now().after(pause);
@@ -227,12 +227,13 @@ impl<T: Fn(Word, Tick)> Door<T> {
                     return Ok(());
                 }
                 Ok(_) => {}
-                Err(Trouble::Unfit(why)) => return Err(self.unfit(&why)),
-                Err(Trouble::Refused(why)) => return Err(self.refused(&why)),
-                Err(Trouble::Waits(why)) => {
+                Err(trouble @ (Trouble::Unfit(_) | Trouble::Refused(_))) => {
+                    return Err(self.link.problem(&trouble));
+                }
+                Err(trouble @ Trouble::Waits(_)) => {
                     let again = self.clock.now().after(pause);
                     if again >= until {
-                        return Err(self.problem(&why));
+                        return Err(self.link.problem(&trouble));
                     }
                     self.clock.sleep_until(again).await;
                     pause = (pause * 2).min(BACKOFF.1);
@@ -256,33 +257,6 @@ impl<T: Fn(Word, Tick)> Door<T> {
 
     fn say(&self, word: Word) {
         (self.tell)(word, self.clock.now());
-    }
-
-    fn problem(&self, why: &str) -> Problem {
-        let mend = "see that it runs and can be reached from here, or give another --redis URL";
-        Problem::new(
-            Exit::Store,
-            format!("the store of shared limits: {why}"),
-            mend,
-        )
-        .at(self.link.address().to_string())
-    }
-
-    fn refused(&self, why: &str) -> Problem {
-        let mend = "give user and password: redis://USER:PASSWORD@HOST (also by SHAPER_REDIS)";
-        Problem {
-            mend: mend.to_owned(),
-            ..self.problem(why)
-        }
-    }
-
-    fn unfit(&self, why: &str) -> Problem {
-        let mend =
-            "use Redis 5 or later, or Valkey, and a user who may run scripts on keys `shaper:*`";
-        Problem {
-            mend: mend.to_owned(),
-            ..self.problem(why)
-        }
     }
 
     fn differs(&self, others: &str) -> Problem {

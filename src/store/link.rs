@@ -3,19 +3,14 @@
 use std::future::Future;
 use std::time::Duration;
 
-use redis::aio::MultiplexedConnection;
-use redis::cluster::ClusterClient;
-use redis::cluster_async::ClusterConnection;
-use redis::sentinel::{SentinelClient, SentinelNodeConnectionInfo, SentinelServerType};
-use redis::{
-    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ErrorKind, RedisError, RedisResult,
-    ServerErrorKind, TlsMode,
-};
+use redis::{Cmd, ErrorKind, FromRedisValue, RedisError, RedisResult, ServerErrorKind};
 
-use super::address::{Address, Kind};
+use super::address::Address;
+use super::connect::{Open, connect};
 use super::request::Request;
 use super::script::{self, SCRIPT};
 use crate::clock::Clock;
+use crate::error::{Exit, Problem};
 use crate::units::show_span;
 
 /// Why a request has no answer.
@@ -36,17 +31,6 @@ pub(super) struct Link {
     timeout: Duration,
     clock: Clock,
     open: Option<Open>,
-}
-
-enum Open {
-    One(MultiplexedConnection),
-    Cluster(Box<ClusterConnection>),
-}
-
-impl std::fmt::Debug for Open {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("open")
-    }
 }
 
 impl Link {
@@ -75,12 +59,17 @@ impl Link {
         self.kept(answer)
     }
 
+    /// One plain command.
+    pub(super) async fn asks<T: FromRedisValue>(&mut self, command: &Cmd) -> Result<T, Trouble> {
+        let answer = self.ask(command).await;
+        self.kept(answer)
+    }
+
     /// What `INFO` says of one name, if that may be read.
     pub(super) async fn info(&mut self, section: &str, name: &str) -> Option<String> {
         let mut command = redis::cmd("INFO");
         command.arg(section);
-        let answer = self.ask(&command).await;
-        let text = self.kept(answer).ok()?;
+        let text: String = self.asks(&command).await.ok()?;
         let value = |line: &str| {
             line.strip_prefix(name)?
                 .strip_prefix(':')
@@ -89,19 +78,46 @@ impl Link {
         text.lines().find_map(value)
     }
 
+    /// A trouble with its place, and what mends it.
+    pub(super) fn problem(&self, trouble: &Trouble) -> Problem {
+        let (why, mend) = match trouble {
+            Trouble::Waits(why) => (
+                why,
+                "see that it runs and can be reached from here, or give another --redis URL",
+            ),
+            Trouble::Refused(why) => (
+                why,
+                "give user and password: redis://USER:PASSWORD@HOST (also by SHAPER_REDIS)",
+            ),
+            Trouble::Unfit(why) => (
+                why,
+                "use Redis 5 or later, or Valkey, and a user who may run scripts on keys `shaper:*`",
+            ),
+        };
+        Problem::new(
+            Exit::Store,
+            format!("the store of shared limits: {why}"),
+            mend,
+        )
+        .at(self.address.to_string())
+    }
+
     /// After any failure the connection is another one: what it still brings is never read.
-    fn kept(&mut self, answer: RedisResult<String>) -> Result<String, Trouble> {
+    fn kept<T>(&mut self, answer: RedisResult<T>) -> Result<T, Trouble> {
         answer.map_err(|why| {
             self.open = None;
             self.trouble(&why)
         })
     }
 
-    async fn ask(&mut self, command: &Cmd) -> RedisResult<String> {
+    async fn ask<T: FromRedisValue>(&mut self, command: &Cmd) -> RedisResult<T> {
         let clock = self.clock;
         let timeout = self.timeout;
         if self.open.is_none() {
-            let opened = within(clock, timeout, connect(&self.address, timeout)).await?;
+            // One that is silent must not keep the next from being asked.
+            let servers = u32::try_from(self.address.servers.len()).unwrap_or(1);
+            let opened = connect(&self.address, timeout);
+            let opened = within(clock, timeout * servers, opened).await?;
             self.open = Some(opened);
         }
         let Some(open) = &mut self.open else {
@@ -191,49 +207,6 @@ async fn within<T>(
         answer = answer => answer,
         () = clock.sleep_until(clock.now().after(timeout)) => {
             Err(std::io::Error::from(std::io::ErrorKind::TimedOut).into())
-        }
-    }
-}
-
-/// Names are looked up each time: after a failover they may mean another server.
-async fn connect(address: &Address, timeout: Duration) -> RedisResult<Open> {
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(timeout))
-        .set_response_timeout(Some(timeout));
-    let servers = address.servers.clone();
-    match &address.kind {
-        Kind::One => {
-            let client = Client::open(
-                servers
-                    .first()
-                    .cloned()
-                    .unwrap_or_else(|| unreachable!("an address has a server")),
-            )?;
-            let connection = client.get_multiplexed_async_connection_with_config(&config);
-            Ok(Open::One(connection.await?))
-        }
-        Kind::Sentinels { service } => {
-            let mut node =
-                SentinelNodeConnectionInfo::default().set_redis_connection_info(address.settings());
-            let tls = |addr: &ConnectionAddr| matches!(addr, ConnectionAddr::TcpTls { .. });
-            if servers.iter().any(|server| tls(server.addr())) {
-                node = node.set_tls_mode(TlsMode::Secure);
-            }
-            // Sentinels have no data bases, and names of their own for who may ask.
-            let sentinels = servers.iter().map(|server| server.addr().clone()).collect();
-            let kind = SentinelServerType::Master;
-            let mut client = SentinelClient::build(sentinels, service, Some(node), kind)?;
-            let connection = client.get_async_connection_with_config(&config);
-            Ok(Open::One(connection.await?))
-        }
-        Kind::Cluster => {
-            let client = ClusterClient::builder(servers)
-                .connection_timeout(timeout)
-                .response_timeout(timeout)
-                .retries(1)
-                .build()?;
-            let connection = client.get_async_connection().await?;
-            Ok(Open::Cluster(Box::new(connection)))
         }
     }
 }

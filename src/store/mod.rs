@@ -6,11 +6,13 @@
 
 mod address;
 mod call;
+mod connect;
 mod door;
 mod link;
 mod request;
 pub mod script;
 mod shared;
+pub mod status;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

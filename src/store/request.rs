@@ -51,6 +51,8 @@ struct Body<'a> {
 struct Join<'a> {
     text: &'a str,
     limits: &'a str,
+    texts: &'a str,
+    stems: &'a str,
 }
 
 #[derive(Default, Serialize)]
@@ -82,9 +84,13 @@ struct Work<'a> {
 impl Caller {
     /// To be there, or to be there again.
     pub fn join(&self, time: Time) -> Request {
-        let (text, limits) = (&*self.terms.text, &*self.terms.limits);
         let body = Body {
-            join: Some(Join { text, limits }),
+            join: Some(Join {
+                text: &self.terms.text,
+                limits: &self.terms.limits,
+                texts: &self.terms.texts,
+                stems: &self.terms.stems,
+            }),
             ..self.body(time)
         };
         Request {
@@ -151,12 +157,15 @@ impl Caller {
     }
 
     fn common_keys(&self) -> Vec<String> {
-        let key = |what: &str| format!("shaper:{{{}}}:{what}", self.name);
-        let record = format!("member:{}", self.who.member);
-        ["run", "members", &record, "pauses", "usage"]
-            .map(key)
-            .into()
+        common_keys(&self.name, &self.who.member)
     }
+}
+
+/// The keys that every call has, in the order in which the script knows them.
+pub(super) fn common_keys(name: &str, member: &str) -> Vec<String> {
+    let record = format!("member:{member}");
+    let all = ["run", "members", &record, "pauses", "usage"];
+    all.map(|what| format!("shaper:{{{name}}}:{what}")).into()
 }
 
 /// A request while it is put together.

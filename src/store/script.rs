@@ -13,6 +13,8 @@ const TEXT: &str = concat!(
     include_str!("lua/fixed.lua"),
     include_str!("lua/slots.lua"),
     include_str!("lua/call.lua"),
+    include_str!("lua/look.lua"),
+    include_str!("lua/done.lua"),
     include_str!("lua/ask.lua"),
     include_str!("lua/end.lua"),
 );

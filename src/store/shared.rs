@@ -1,6 +1,5 @@
 //! What runs share, in the numbers of the store. Floor 4: doors.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -80,6 +79,9 @@ pub(super) struct Terms {
     pub(super) limits: String,
     /// The same for people.
     pub(super) text: String,
+    /// The same one by one, and how the keys of each begin.
+    pub(super) texts: String,
+    pub(super) stems: String,
     /// Tells these from others.
     pub(super) hash: String,
     /// The longest time, in microseconds, that anything counts.
@@ -119,25 +121,25 @@ impl Shared {
             .iter()
             .map(|(of, spec)| Ok((*of, self.rule(spec)?)));
         let mut rules = rules.collect::<Result<Vec<_>, Problem>>()?;
-        let mut text = String::new();
-        for (_, spec) in &self.limits {
-            let _ = write!(text, "{}{spec}", if text.is_empty() { "" } else { ", " });
-        }
+        let texts = self.limits.iter().map(|(_, spec)| spec.to_string());
+        let mut texts: Vec<_> = texts.collect();
         if let Some(slots) = self.slots {
             rules.push((Common::Slots, slot_rule(slots)));
-            let comma = if text.is_empty() { "" } else { ", " };
-            let _ = write!(text, "{comma}{} slots", slots.get());
+            texts.push(format!("{} slots", slots.get()));
         }
         let rows = rules.iter().enumerate();
         let rows = rows.map(|(place, (of, rule))| Row::new(&self.name, place, *of, rule));
-        let rows = rows.collect();
+        let rows: Vec<_> = rows.collect();
+        let stems: Vec<_> = rows.iter().map(|row| &row.stem).collect();
         let kept = rules.iter().map(|(_, rule)| rule.kept()).max();
         let rules: Vec<_> = rules.iter().map(|(_, rule)| rule).collect();
         let limits = as_json(&rules);
         Ok(Terms {
             hash: format!("{:032x}", XxHash3_128::oneshot(limits.as_bytes())),
             limits,
-            text,
+            text: texts.join(", "),
+            texts: as_json(&texts),
+            stems: as_json(&stems),
             kept: kept.unwrap_or(0),
             rows,
         })

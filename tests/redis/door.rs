@@ -8,7 +8,7 @@ use shaper::clock::Clock;
 use shaper::engine::share::{Answer, AskId, Bill, Common, HeldBy, Mark, Part, Wish, Word};
 use shaper::error::{Exit, Problem};
 use shaper::limit::{Spec, Used};
-use shaper::store::{Address, Shared, Store};
+use shaper::store::{Address, Shared, Store, status};
 use shaper::units::{Cost, Tick};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const HANGS: Duration = Duration::from_secs(60);
 
 /// A run that shares limits.
-struct Run {
+pub(super) struct Run {
     store: Store,
     words: UnboundedReceiver<(Word, Tick)>,
     clock: Clock,
@@ -31,14 +31,17 @@ struct Run {
 
 impl Run {
     async fn join(url: &str, shared: &Shared) -> Result<Self, Problem> {
+        Self::join_at(&url.parse().unwrap(), shared).await
+    }
+
+    pub(super) async fn join_at(address: &Address, shared: &Shared) -> Result<Self, Problem> {
         let clock = Clock::start();
         let (tell, words) = unbounded_channel();
         let tell = move |word, at| {
             let _ = tell.send((word, at));
         };
-        let address: Address = url.parse().unwrap();
         Ok(Self {
-            store: Store::join(&address, shared, PATIENCE, clock, tell).await?,
+            store: Store::join(address, shared, PATIENCE, clock, tell).await?,
             words,
             clock,
             asked: Cell::new(0),
@@ -54,7 +57,7 @@ impl Run {
     }
 
     /// The next word that is not of those that come by the way.
-    async fn hears_of_it(&mut self) -> Word {
+    pub(super) async fn hears_of_it(&mut self) -> Word {
         loop {
             match self.hears().await {
                 Word::Members(_) => {}
@@ -63,7 +66,7 @@ impl Run {
         }
     }
 
-    fn asks(&self, parts: &[Part]) -> AskId {
+    pub(super) fn asks(&self, parts: &[Part]) -> AskId {
         self.asked.set(self.asked.get() + 1);
         let id = AskId(self.asked.get());
         self.store.wish(Wish::Admit {
@@ -75,14 +78,14 @@ impl Run {
         id
     }
 
-    async fn answer(&mut self, id: AskId) -> Answer {
+    pub(super) async fn answer(&mut self, id: AskId) -> Answer {
         match self.hears_of_it().await {
             Word::Answered(own, answer) if own == id => answer,
             other => panic!("{other:?}"),
         }
     }
 
-    async fn ask(&mut self, parts: &[Part]) -> Answer {
+    pub(super) async fn ask(&mut self, parts: &[Part]) -> Answer {
         let id = self.asks(parts);
         self.answer(id).await
     }
@@ -101,7 +104,7 @@ impl Run {
     }
 }
 
-fn of(name: &str, texts: &[&str]) -> Shared {
+pub(super) fn of(name: &str, texts: &[&str]) -> Shared {
     let limits: Vec<Spec> = texts.iter().map(|text| text.parse().unwrap()).collect();
     shared(name, &limits)
 }
@@ -308,4 +311,54 @@ async fn slots_of_one_that_left_are_free_and_those_of_one_that_was_not_heard_aga
     two.gets(&[slot]).await;
     let lease = |(key, left): &(String, i64)| key.ends_with(":log") && *left <= 17_000;
     assert!(server.keys().iter().any(lease));
+}
+
+#[tokio::test]
+async fn those_who_look_see_who_is_there_and_what_is_left() {
+    let server = Server::start();
+    let address: Address = server.url().parse().unwrap();
+    let clock = Clock::start();
+    let look = |name: &'static str| {
+        let address = address.clone();
+        async move { status::look(&address, name, HANGS, clock).await.unwrap() }
+    };
+    assert_eq!(look("seen").await, None);
+    let mut what = of(
+        "seen",
+        &["5/h window", "tokens 60/h burst=60", "1/s per=host"],
+    );
+    what.slots = Cost::new(3);
+    let mut run = Run::join(&server.url(), &what).await.unwrap();
+    let slot = Part {
+        of: Common::Slots,
+        ..part(0, 1)
+    };
+    granted(&run.ask(&[part(0, 2), part(1, 50), slot]).await);
+    assert!(matches!(
+        run.ask(&[part(0, 1), part(1, 50)]).await,
+        Answer::Refused(..)
+    ));
+    let seen = look("seen").await.unwrap();
+    assert_eq!(seen.members.len(), 1);
+    assert!(
+        seen.members[0]
+            .place
+            .ends_with(&format!(":{}", std::process::id()))
+    );
+    let limits = seen.limits.iter();
+    let limits: Vec<_> = limits
+        .map(|limit| (&*limit.text, limit.most, limit.now))
+        .collect();
+    let expected = [
+        ("5/h window", 5, Some((3, 1))),
+        ("tokens 60/h bucket burst=60", 60, Some((10, 1))),
+        ("1/s bucket burst=1 per=host", 1, None),
+        ("3 slots", 3, Some((2, 0))),
+    ];
+    assert_eq!(limits, expected);
+    let used = seen.limits.iter().map(|limit| limit.used.iter().sum());
+    let used: Vec<i64> = used.collect();
+    assert_eq!(used, [2, 50, 0, 1]);
+    run.store.leave().await;
+    assert_eq!(look("seen").await.unwrap().members, []);
 }

@@ -37,10 +37,20 @@ impl Server {
     /// With more options of its own.
     pub(crate) fn with(options: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder for it");
-        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = free.local_addr().expect("it is bound").port();
-        drop(free);
-        let options: Vec<String> = options.iter().map(ToString::to_string).collect();
+        let own = [
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+            "--unixsocket",
+            "redis.sock",
+        ];
+        let all = own.iter().chain(options);
+        Self::in_folder(folder, all.map(ToString::to_string).collect())
+    }
+
+    fn in_folder(folder: TempDir, options: Vec<String>) -> Self {
+        let port = free_port();
         let child = launch(port, &folder, &options);
         Self {
             port,
@@ -52,6 +62,24 @@ impl Server {
 
     pub(crate) fn url(&self) -> String {
         format!("redis://127.0.0.1:{}/0", self.port)
+    }
+
+    /// A sentinel that watches over a master, and needs nobody to agree with it.
+    pub(crate) fn sentinel(master: &Self, service: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder for it");
+        let port = master.port.to_string();
+        let config = format!(
+            "sentinel monitor {service} 127.0.0.1 {port} 1\nsentinel down-after-milliseconds {service} 500\n"
+        );
+        let file = folder.path().join("sentinel.conf");
+        std::fs::write(&file, config).expect("its folder is ours");
+        let file = file.to_str().expect("a path of ours is text").to_owned();
+        // Its file, which it writes to, stands before all else.
+        Self::in_folder(folder, vec![file, "--sentinel".to_owned()])
+    }
+
+    pub(crate) fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
     }
 
     pub(crate) fn socket(&self) -> PathBuf {
@@ -114,6 +142,17 @@ impl Drop for Server {
     }
 }
 
+/// A cluster talks to itself ten thousand ports above.
+fn free_port() -> u16 {
+    loop {
+        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = free.local_addr().expect("it is bound").port();
+        if port < 55_000 {
+            return port;
+        }
+    }
+}
+
 pub(crate) fn says<T: FromRedisValue>(connection: &mut Connection, words: &[&str]) -> T {
     let mut command = redis::cmd(words[0]);
     command.arg(&words[1..]);
@@ -129,11 +168,10 @@ fn launch(port: u16, folder: &TempDir, options: &[String]) -> Child {
     let port_word = port.to_string();
     let start = |program: &&str| {
         let mut command = Command::new(program);
+        command.args(options);
         command.args(["--port", &port_word, "--bind", "127.0.0.1"]);
-        command.args(["--save", "", "--appendonly", "no"]);
-        command.args(["--unixsocket", "redis.sock", "--logfile", "", "--dir"]);
-        command.arg(folder.path()).current_dir(folder.path());
-        command.args(options).stdin(Stdio::null());
+        command.args(["--logfile", "", "--dir"]).arg(folder.path());
+        command.current_dir(folder.path()).stdin(Stdio::null());
         command.stdout(out.try_clone().expect("a file can be open twice"));
         command.spawn().ok()
     };

@@ -1,9 +1,6 @@
 -- What a call leaves: its states, each as long as it differs from a new one; what was used; and its answer, for a call
 -- that is repeated.
 
--- Use is told for the last minute, in spans of so many seconds.
-local SPAN = 5
-local SPANS = 12
 -- The record of one that has left is kept for so many milliseconds, in case it repeats that.
 local LEFT = 5000
 
@@ -26,14 +23,7 @@ for _, s in pairs(states) do
 end
 
 if next(used) then
-  local span = floor(now / (SPAN * 1000000))
-  local kept = redis.call('GET', USAGE)
-  local spans = {}
-  for _, one in ipairs(kept and cmsgpack.unpack(kept) or {}) do
-    if span - one[1] < SPANS and one[1] <= span then
-      spans[#spans + 1] = one
-    end
-  end
+  local spans, span = usage()
   local last = spans[#spans]
   if not last or last[1] ~= span then
     last = { span, {} }
