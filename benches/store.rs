@@ -9,6 +9,7 @@
 mod server;
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use shaper::clock::Clock;
@@ -182,7 +183,7 @@ async fn main() {
         let mut line = format!("{name:<32}");
         for outstanding in OUTSTANDING {
             let rate = run.rate(outstanding).await;
-            line.push_str(&format!(" {rate:>10.0}"));
+            let _ = write!(line, " {rate:>10.0}");
         }
         println!("{line}");
         run.store.leave().await;
