@@ -89,7 +89,10 @@ impl Member {
         let request = self.caller.request(&call, tick(now), Duration::ZERO, time);
         let reply = self.send(&request);
         match self.caller.hear(&call, &reply).unwrap() {
-            Heard::Done { answers, .. } => answers,
+            Heard::Done { answers, .. } => answers
+                .into_iter()
+                .map(|(id, answer, _)| (id, answer))
+                .collect(),
             other => panic!("{other:?}"),
         }
     }

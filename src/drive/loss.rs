@@ -7,6 +7,7 @@ use crate::units::show_span;
 pub(super) struct Loss {
     sharing: Option<Sharing>,
     members: u32,
+    away: bool,
 }
 
 impl Loss {
@@ -14,6 +15,7 @@ impl Loss {
         Self {
             sharing,
             members: 1,
+            away: false,
         }
     }
 
@@ -21,7 +23,10 @@ impl Loss {
     pub(super) fn note(&mut self, word: &Word) -> Option<String> {
         let sharing = self.sharing.as_ref()?;
         match word {
+            // One warning, however often it is tried.
+            Word::Away(..) if self.away => None,
             Word::Away(problem, _) => {
+                self.away = true;
                 let meanwhile = match sharing.on_loss {
                     OnLoss::Stop => format!(
                         "nothing is sent until it is back, and after {} the run ends (--store-grace)",
@@ -35,9 +40,13 @@ impl Loss {
                     },
                     OnLoss::Open => "until it is back no shared limit holds".to_owned(),
                 };
-                Some(format!("warning: {}; {meanwhile}", problem.what))
+                let at = &problem.place;
+                Some(format!("warning: {at}: {}; {meanwhile}", problem.what))
             }
-            Word::Back => Some("the store is back: the limits are shared again".to_owned()),
+            Word::Back => {
+                self.away = false;
+                Some("the store is back: the limits are shared again".to_owned())
+            }
             Word::Emptied => Some(
                 "warning: the store has lost what it held: each limit began anew, so one more window or burst may go out"
                     .to_owned(),

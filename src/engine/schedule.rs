@@ -35,8 +35,11 @@ impl Schedule {
     pub(super) fn new(rules: &Rules) -> Self {
         let ours = |spec: &&Spec| spec.counts == Counts::Requests && spec.per.is_none();
         let limits = match rules.arrivals {
-            Arrivals::Closed => rules.limits.iter().filter(ours),
-            Arrivals::Once | Arrivals::Paced(..) | Arrivals::Replay(_) => [].iter().filter(ours),
+            // What others share is no schedule of one.
+            Arrivals::Closed if rules.sharing.is_none() => rules.limits.iter().filter(ours),
+            Arrivals::Closed | Arrivals::Once | Arrivals::Paced(..) | Arrivals::Replay(_) => {
+                [].iter().filter(ours)
+            }
         };
         Self {
             due: Due::new(&rules.arrivals, rules.retry.seed),

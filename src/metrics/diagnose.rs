@@ -373,6 +373,10 @@ impl Seen<'_> {
         let (verdict, advice) = match owner {
             Owner::Limit(number) => return self.limit(number),
             Owner::Adaptive => return self.learnt(),
+            Owner::Store if self.summary.unseen.is_some_and(|unseen| unseen.store.times_away > 0) => (
+                "the store through which limits are shared was away".to_owned(),
+                "--on-store-fail local goes on meanwhile with a part of each limit".to_owned(),
+            ),
             Owner::Store => (
                 "the store through which limits are shared held the jobs: they waited for its answers".to_owned(),
                 "a store that is nearer answers sooner; more slots (-c N) ask for more at a time".to_owned(),

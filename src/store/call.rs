@@ -81,8 +81,8 @@ pub enum Heard {
         members: u32,
         /// By the clock of the store, in microseconds since the Unix epoch.
         at: u64,
-        /// What became of the asks.
-        answers: Vec<(AskId, Answer)>,
+        /// What became of the asks, and for which moment of that clock those are charged that are granted.
+        answers: Vec<(AskId, Answer, u64)>,
     },
     /// This run has left.
     Left,
@@ -182,8 +182,12 @@ impl Caller {
             let Wish::Admit { id, parts, .. } = wish else {
                 continue;
             };
+            let mut charged_at: u64 = at;
             let answer = match words.next()? {
-                "+" => Answer::Granted(self.granted(parts, words)?),
+                "+" => {
+                    charged_at = charged_at.saturating_sub(words.next()?.parse().ok()?);
+                    Answer::Granted(self.granted(parts, words)?)
+                }
                 "-" => {
                     let by = match words.next()?.parse::<usize>() {
                         Ok(row) => HeldBy::Limit(self.terms.row(row).of),
@@ -195,7 +199,7 @@ impl Caller {
                 }
                 _ => return None,
             };
-            answers.push((*id, answer));
+            answers.push((*id, answer, charged_at));
         }
         Some(Heard::Done {
             members,

@@ -10,7 +10,7 @@ use super::link::{Link, Trouble};
 use super::request::Time;
 use crate::clock::Clock;
 use crate::engine::share::{Answer, AskId, Wish, Word};
-use crate::error::{Exit, Problem};
+use crate::error::Problem;
 use crate::units::{Tick, nanos};
 
 /// Who is not heard for three of these is taken to be away.
@@ -19,6 +19,9 @@ const BEAT: Duration = Duration::from_secs(2);
 const RENEW: Duration = Duration::from_secs(5);
 /// Between two tries to reach a store that is away: doubled from the first to the last.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
+/// So often the store is asked how late it is, at the start.
+const GLANCES: u32 = 5;
 
 /// What the handle tells the task.
 #[derive(Debug)]
@@ -37,6 +40,8 @@ pub(super) struct Door<T> {
     pub(super) orders: UnboundedReceiver<Order>,
     pub(super) members: u32,
     pub(super) state: State,
+    /// What the clock of the store was at the start of the run, in microseconds, at least.
+    pub(super) began: u64,
 }
 
 /// Whether the store knows this run.
@@ -81,7 +86,7 @@ impl<T: Fn(Word, Tick)> Door<T> {
             renew_at: now.after(RENEW),
             trip: Duration::ZERO,
             sent: now,
-            began: 0,
+            began: self.began,
             away: Here::Yes,
             leaves: false,
         };
@@ -104,12 +109,12 @@ impl<T: Fn(Word, Tick)> Door<T> {
                     at,
                     answers,
                 }) => {
-                    let at = watch.moment(at, self.clock.now());
+                    watch.heard(at, self.clock.now());
                     if members != self.members {
                         self.members = members;
                         self.say(Word::Members(members));
                     }
-                    self.answer(answers, at, watch.trip);
+                    self.answer(answers, &watch);
                 }
                 Ok(Heard::Left) => return,
                 Ok(Heard::Joined(_) | Heard::Others(_) | Heard::Emptied) => {}
@@ -209,6 +214,19 @@ impl<T: Fn(Word, Tick)> Door<T> {
         }
     }
 
+    /// Asks a few times how late it is there: the shortest way tells best.
+    pub(super) async fn sets_its_watch(&mut self) {
+        for _ in 0..GLANCES {
+            let Ok((seconds, micros)) = self.link.asks::<(u64, u64)>(&redis::cmd("TIME")).await
+            else {
+                return;
+            };
+            let since = nanos(self.clock.now().since(Tick::ZERO)) / 1_000;
+            let at = seconds.saturating_mul(1_000_000).saturating_add(micros);
+            self.began = self.began.max(at.saturating_sub(since));
+        }
+    }
+
     async fn joins(&mut self) -> Result<Heard, Trouble> {
         let reply = self.link.send(&self.caller.join(Time::Server)).await?;
         let heard = self.caller.hear_join(&reply);
@@ -242,16 +260,20 @@ impl<T: Fn(Word, Tick)> Door<T> {
         }
     }
 
-    fn answer(&self, answers: Vec<(AskId, Answer)>, at: Tick, trip: Duration) {
+    fn answer(&self, answers: Vec<(AskId, Answer, u64)>, watch: &Watch) {
         // One that comes within the slack of its moment is charged for that moment; the way there has to be begun
         // before, where it is longer.
-        let early = trip.saturating_sub(self.slack / 2);
-        for (id, answer) in answers {
+        let early = watch.trip.saturating_sub(self.slack / 2);
+        let now = self.clock.now();
+        for (id, answer, at) in answers {
             let answer = match answer {
                 Answer::Refused(by, wait) => Answer::Refused(by, wait.saturating_sub(early)),
                 granted @ Answer::Granted(_) => granted,
             };
-            (self.tell)(Word::Answered(id, answer), at);
+            let at = watch.moment(at);
+            // A clock that was set back tells nothing.
+            let earliest = watch.sent.before(self.slack).min(now);
+            (self.tell)(Word::Answered(id, answer), at.clamp(earliest, now));
         }
     }
 
@@ -264,7 +286,7 @@ impl<T: Fn(Word, Tick)> Door<T> {
         let what =
             format!("runs that share limits under this key have others: {others}; here: {own}");
         let mend = "give the same limits, or another --redis-key";
-        Problem::new(Exit::Store, what, mend).at(self.link.address().to_string())
+        Problem::usage(what, mend).at(self.link.address().to_string())
     }
 }
 
@@ -276,15 +298,16 @@ impl Watch {
         }
     }
 
-    /// When, by the clock of the run, it was `at` at the store, of which is heard at `now`. What the store did in a second
-    /// is within a second here, too, however long its answers take.
-    fn moment(&mut self, at: u64, now: Tick) -> Tick {
-        self.began = self
-            .began
-            .max(at.saturating_sub(nanos(now.since(Tick::ZERO)) / 1_000));
-        let at = Tick(at.saturating_sub(self.began).saturating_mul(1_000));
-        // A clock that was set back tells nothing.
-        at.clamp(self.sent.min(now), now)
+    /// It is heard at `now` that it was `at` at the store.
+    fn heard(&mut self, at: u64, now: Tick) {
+        let began = at.saturating_sub(nanos(now.since(Tick::ZERO)) / 1_000);
+        self.began = self.began.max(began);
+    }
+
+    /// When, by the clock of the run, it was `at` at the store. What the store did in a second is within a second here,
+    /// too, however long its answers take.
+    fn moment(&self, at: u64) -> Tick {
+        Tick(at.saturating_sub(self.began).saturating_mul(1_000))
     }
 
     /// The least of late: one that is long once tells nothing of the way.

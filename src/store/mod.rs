@@ -60,6 +60,7 @@ impl Store {
         let (orders, heard) = unbounded_channel();
         let mut door = door(address, shared, clock, tell, heard)?;
         door.join_within(patience).await?;
+        door.sets_its_watch().await;
         let policy = door.link.info("memory", "maxmemory_policy").await;
         let caution = policy.filter(|policy| policy.starts_with("allkeys"));
         let caution = caution.map(|policy| {
@@ -128,6 +129,7 @@ fn door<T>(
         orders,
         members: 0,
         state: State::Outside,
+        began: 0,
     })
 }
 

@@ -39,6 +39,10 @@ const PERIOD: u64 = 1 << 50;
 /// A lease of a slot ends after so long unless it is renewed.
 pub(super) const LEASE: Duration = Duration::from_secs(15);
 
+/// What tells that a data base was emptied is kept for so long at least, in microseconds: a store that hung has not lost
+/// anything.
+const AT_LEAST: u64 = 60_000_000;
+
 /// Who waits for units asks again after so long: those who hold some may give them back.
 const POLL_UNITS: Duration = Duration::from_millis(100);
 /// The same for requests: only what was never sent comes back.
@@ -140,7 +144,7 @@ impl Shared {
             text: texts.join(", "),
             texts: as_json(&texts),
             stems: as_json(&stems),
-            kept: kept.unwrap_or(0),
+            kept: kept.unwrap_or(0).max(AT_LEAST),
             rows,
         })
     }

@@ -143,7 +143,9 @@ local function waits_for(parts, from, lane)
 end
 
 local function takes(parts, at)
+  -- How long ago it is charged for.
   say('+')
+  say(digits(now - at))
   for place = 1, #parts, PART do
     local nth, cost, more = parts[place], parts[place + 1], parts[place + 2]
     local s = state(nth)
