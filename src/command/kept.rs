@@ -12,7 +12,9 @@ use crate::clock::Clock;
 use crate::drive::live::SLACK;
 use crate::engine::Event;
 use crate::error::Problem;
-use crate::manifest::{self, Before, Ended, Given, Input, Limit, Manifest, Owners, Withheld};
+use crate::manifest::{
+    self, Before, Ended, Given, Input, Limit, Manifest, Owners, Shared, Withheld,
+};
 use crate::metrics::Setup;
 use crate::report::Report;
 use crate::sink::{self, Existing, Sink, SinkSpec, Target};
@@ -93,6 +95,7 @@ impl Kept {
             transport: Some(args.http.transport.transport.to_string()),
             arrivals: args.rules.arrivals().ok().map(|it| it.to_string()),
             refund: Some(args.rules.units.refund.to_string()),
+            shared: None,
             seed,
             host: manifest::host(),
             started_us: clock.epoch_micros(Tick::ZERO),
@@ -105,6 +108,11 @@ impl Kept {
             manifest,
             held: None,
         }
+    }
+
+    /// Its limits are shared with other runs.
+    pub(super) fn shares(&mut self, shared: Shared) {
+        self.manifest.shared = Some(shared);
     }
 
     /// It goes on from the results of earlier runs.

@@ -59,6 +59,9 @@ pub struct Manifest {
     /// What became of units that were not used, as `--refund` says it.
     #[serde(default)]
     pub refund: Option<String>,
+    /// Where, and under which name, the limits were shared; `None` if they were those of this run alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<Shared>,
     /// Of the jitter.
     pub seed: u64,
     /// The name of the machine.
@@ -105,6 +108,17 @@ pub struct Limit {
     pub name: String,
     /// What [`Spec`] reads.
     pub limit: String,
+}
+
+/// What shares the limits of a run with others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shared {
+    /// The store, without user and password.
+    pub store: String,
+    /// The name of what is shared.
+    pub key: String,
+    /// Tries in flight of all together; `None` without a limit.
+    pub concurrency: Option<u64>,
 }
 
 /// An input by its name; size and time of change only of regular files.
@@ -397,6 +411,7 @@ mod tests {
                 shard: None,
             }),
             transport: None,
+            shared: None,
             arrivals: None,
             slots_by: SlotsBy::Files,
             refund: None,

@@ -146,7 +146,7 @@ const SPECIAL: [fn(&Seen) -> Option<Cure>; 4] = [
 ];
 
 /// What is worth a sentence beside the verdict, in the order of printing.
-const FINDINGS: [fn(&Seen) -> Option<String>; 12] = [
+const FINDINGS: [fn(&Seen) -> Option<String>; 15] = [
     |seen| {
         let refused = seen.summary.tally.answers(StatusCode::TOO_MANY_REQUESTS);
         if refused == 0 {
@@ -229,6 +229,36 @@ const FINDINGS: [fn(&Seen) -> Option<String>; 12] = [
                  one job at a time asked whether it was back",
                 plural(unseen.breaks, "time", "times"),
                 show_span(unseen.broken_for)
+            )
+        })
+    },
+    |seen| {
+        let store = seen.summary.unseen?.store;
+        (store.asks > 0).then(|| {
+            format!(
+                "the limits were shared by up to {}; {} the store, {} refused at first",
+                plural(store.members.into(), "process", "processes"),
+                plural(store.asks, "grant was asked of", "grants were asked of"),
+                store.refused
+            )
+        })
+    },
+    |seen| {
+        let store = seen.summary.unseen?.store;
+        (store.times_away > 0).then(|| {
+            format!(
+                "the store that shares the limits was away {}, {} in all",
+                plural(store.times_away, "time", "times"),
+                show_span(store.away)
+            )
+        })
+    },
+    |seen| {
+        let store = seen.summary.unseen?.store;
+        (store.emptied > 0).then(|| {
+            format!(
+                "the store lost what it held {}: each limit began anew, with one more window or burst",
+                plural(store.emptied, "time", "times")
             )
         })
     },

@@ -12,7 +12,7 @@ use crate::engine::End;
 use crate::metrics::diagnose::Diagnosis;
 use crate::metrics::littles::Cause;
 use crate::metrics::streams::per_second;
-use crate::metrics::{ByVerdict, Latencies, Owner, Part};
+use crate::metrics::{ByVerdict, Latencies, Owner, Part, StoreSeen};
 use crate::outcome::Spent;
 use crate::proof::Mark;
 use crate::units::{Tick, millis, show_moment, whole_micros};
@@ -27,6 +27,7 @@ pub fn json(report: &Report) -> Value {
     let learnt = learnt::kept(&report.summary.learning);
     object.insert("learnt".to_owned(), json!(learnt));
     object.insert("streams".to_owned(), json!(streams(report)));
+    object.insert("store".to_owned(), json!(store(report)));
     object.insert(
         "lateness".to_owned(),
         json!(lateness::json(&report.setup, &report.summary)),
@@ -35,6 +36,21 @@ pub fn json(report: &Report) -> Value {
         object.insert("results".to_owned(), sources::json(sources));
     }
     value
+}
+
+/// What was seen of the store through which limits were shared; `null` if they were not, or nothing tells.
+fn store(report: &Report) -> Option<Value> {
+    let store = report.summary.unseen?.store;
+    (store != StoreSeen::default()).then(|| {
+        json!({
+            "members": store.members,
+            "asks": store.asks,
+            "refused": store.refused,
+            "away": store.times_away,
+            "away_ms": millis(store.away),
+            "emptied": store.emptied,
+        })
+    })
 }
 
 fn figures(report: &Report) -> Value {

@@ -123,6 +123,7 @@ pub(crate) fn recorded_at(
         folder: None,
         given: None,
         transport: Some("none".to_owned()),
+        shared: None,
         arrivals: Some(rules.arrivals.to_string()),
         refund: Some(rules.refund.to_string()),
         seed: 7,

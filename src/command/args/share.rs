@@ -9,6 +9,7 @@ use crate::engine::share::{Account, OnLoss, Sharing};
 use crate::error::Problem;
 use crate::job::Job;
 use crate::limit::Spec;
+use crate::manifest::Shared;
 use crate::store::Address;
 use crate::units::{Cost, parse_span};
 
@@ -79,6 +80,15 @@ impl ShareArgs {
             grace: self.store_grace,
             only,
         })
+    }
+
+    /// What is kept of it beside the results.
+    pub(in crate::command) fn kept(&self, sharing: &Sharing, address: &Address) -> Shared {
+        Shared {
+            store: address.to_string(),
+            key: self.name(sharing),
+            concurrency: sharing.slots.map(Cost::get),
+        }
     }
 
     /// The name of what is shared.

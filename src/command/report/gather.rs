@@ -73,6 +73,8 @@ pub(super) fn report(paths: &[PathBuf], given: &LimitArgs) -> Result<Report, Pro
         files.len() > 1,
         &mut notes,
     );
+    // Runs that share their limits keep them together.
+    let is_shared = same(files.iter().map(|file| file.run.as_ref()?.shared.clone())).is_some();
     let setup = Setup {
         slots: given
             .concurrency
@@ -82,11 +84,11 @@ pub(super) fn report(paths: &[PathBuf], given: &LimitArgs) -> Result<Report, Pro
         slots_by: same(files.iter().map(|file| Some(file.run.as_ref()?.slots_by)))
             .unwrap_or_default(),
         per_host: same(files.iter().map(|file| file.run.as_ref()?.per_host)),
-        runs: at_once(runs.at_once(), is_given, &limits),
+        runs: at_once(runs.at_once(), is_given || is_shared, &limits),
         arrivals: arrivals(&files),
         limits: limits.all,
     };
-    if !is_given {
+    if !is_given && !is_shared {
         notes.extend(together(&proof, &setup, runs.at_once()));
     }
     let facts = facts(&files);
