@@ -110,9 +110,9 @@ impl Kept {
         }
     }
 
-    /// Its limits are shared with other runs.
-    pub(super) fn shares(&mut self, shared: Shared) {
-        self.manifest.shared = Some(shared);
+    /// What its limits are shared through, if they are.
+    pub(super) fn shares(&mut self, shared: Option<Shared>) {
+        self.manifest.shared = shared;
     }
 
     /// It goes on from the results of earlier runs.

@@ -118,9 +118,7 @@ pub(super) fn run(
     }
     let names: Vec<_> = input.spec.inputs.iter().map(source::Input::name).collect();
     let mut kept = Kept::new(sink, args, &setup, &names, &clock, seed);
-    if let (Some(sharing), Some(address)) = (&rules.sharing, address) {
-        kept.shares(args.share.kept(sharing, address));
-    }
+    kept.shares(args.share.kept(rules.sharing.as_ref()));
     if let Some(resumed) = resumed {
         let text = resumed.text(Columns::of(&io::stderr()));
         let onward = resumed.mend()?;

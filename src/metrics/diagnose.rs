@@ -636,7 +636,7 @@ mod tests {
 
     use super::*;
     use crate::limit::Spec;
-    use crate::metrics::{AtOnce, Metrics, Unseen};
+    use crate::metrics::{AtOnce, Metrics, StoreSeen, Unseen};
     use crate::proof::Proof;
     use crate::units::Tick;
 
@@ -832,6 +832,14 @@ mod tests {
                 broken_for: Duration::from_secs(62),
                 retries_held: 37,
                 retries_held_for: Duration::from_millis(12_300),
+                store: StoreSeen {
+                    asks: 40,
+                    refused: 7,
+                    members: 4,
+                    times_away: 2,
+                    away: Duration::from_secs(3),
+                    emptied: 1,
+                },
                 ..Unseen::default()
             });
             summary.tally.retries = 12;
@@ -845,6 +853,9 @@ mod tests {
             "1 failed try was not repeated",
             "12 % of all tries were retries",
             "the breaker paused an origin 3 times, 62.0 s in all, as its tries failed in a row",
+            "the limits were shared by up to 4 processes; 40 grants were asked of the store, 7 refused",
+            "the store that shares the limits was away 2 times, 3.00 s in all",
+            "the store lost what it held 1 time: each limit began anew",
             "the retry budget (10 % of the jobs) held 37 retries back, 12.3 s in all",
             "look-ahead was full of one origin 10 %",
             "this program was late 10 %",

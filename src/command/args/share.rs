@@ -83,12 +83,13 @@ impl ShareArgs {
     }
 
     /// What is kept of it beside the results.
-    pub(in crate::command) fn kept(&self, sharing: &Sharing, address: &Address) -> Shared {
-        Shared {
+    pub(in crate::command) fn kept(&self, sharing: Option<&Sharing>) -> Option<Shared> {
+        let (sharing, address) = (sharing?, self.redis.as_ref()?);
+        Some(Shared {
             store: address.to_string(),
             key: self.name(sharing),
             concurrency: sharing.slots.map(Cost::get),
-        }
+        })
     }
 
     /// The name of what is shared.
