@@ -8,16 +8,14 @@ use crate::job::History;
 use crate::outcome::Status;
 use crate::sink::{CustomId, Format};
 
+/// A line in either form: one of the two tells whether it is good.
 #[derive(Deserialize)]
-struct OpenAi {
+struct Row {
     custom_id: String,
+    /// Of `OpenAI`: null where there was none.
     error: Option<IgnoredAny>,
-}
-
-#[derive(Deserialize)]
-struct Anthropic {
-    custom_id: String,
-    result: Kind,
+    /// Of Anthropic.
+    result: Option<Kind>,
 }
 
 #[derive(Deserialize)]
@@ -42,39 +40,33 @@ pub(super) struct Line {
 
 /// What a line in such a form is the result of; `None`: the form is another.
 pub(super) fn read(format: Format, line: &str) -> Option<Result<Line, String>> {
-    match format {
-        Format::OpenAi => {
-            let row = serde_json::from_str(line);
-            Some(named(
-                row.map(|row: OpenAi| (row.custom_id, row.error.is_none())),
-            ))
-        }
-        Format::Anthropic => {
-            let row = serde_json::from_str(line);
-            Some(named(row.map(|row: Anthropic| {
-                (row.custom_id, row.result.word == "succeeded")
-            })))
-        }
+    let is_ok: fn(&Row) -> Option<bool> = match format {
+        Format::OpenAi => |row| Some(row.error.is_none()),
+        Format::Anthropic => |row| Some(row.result.as_ref()?.word == "succeeded"),
         Format::Shaper
         | Format::Cookbook
         | Format::VegetaJson
         | Format::VegetaCsv
-        | Format::Csv => None,
-    }
+        | Format::Csv => return None,
+    };
+    let row = serde_json::from_str::<Row>(line).map_err(|why| why.to_string());
+    Some(row.and_then(|row| {
+        let is_ok = is_ok(&row).ok_or("missing field `result`")?;
+        Ok(named(&row.custom_id, is_ok))
+    }))
 }
 
-fn named(row: serde_json::Result<(String, bool)>) -> Result<Line, String> {
-    let (id, is_ok) = row.map_err(|why| why.to_string())?;
+fn named(id: &str, is_ok: bool) -> Line {
     let status = if is_ok { Status::Ok } else { Status::Failed };
-    let (name, status, seq, history) = match CustomId::of(&id) {
+    let (name, status, seq, history) = match CustomId::of(id) {
         CustomId::Own(id) => (Name::Id(hash(id), None), status, None, History::New),
         CustomId::Job(job, seq, history) => (Name::Job(job), status, Some(seq), history),
         CustomId::BadLine(why, job) => (Name::Job(job), why.into(), None, History::New),
     };
-    Ok(Line {
+    Line {
         name,
         status,
         seq,
         history,
-    })
+    }
 }

@@ -11,30 +11,13 @@ use serde_json::value::RawValue;
 
 use super::at::At;
 use super::draft::{self, Content, Draft, Fault, Fields, Spot};
+use super::field::Field;
 use super::filling::{Filled, Filling, Value};
 use super::formats::{Asked, Read, Shows};
 use super::jsonl;
 use super::opening::First;
 use super::record::Record;
 use crate::kept::Body;
-
-/// The columns of a table that mean something; those of headers are `h:NAME`.
-pub(super) const FIELDS: [&str; 14] = [
-    "id",
-    "method",
-    "url",
-    "h:NAME",
-    "body",
-    "body_base64",
-    "body_file",
-    "tokens",
-    "weight",
-    "input_tokens",
-    "output_tokens",
-    "at",
-    "key",
-    "meta",
-];
 
 /// A table names its columns, and one of them is `url`. By its name alone, whatever has no brackets: if it begins with a
 /// URL, [`Columns::of`] asks for the names.
@@ -64,18 +47,8 @@ pub(super) fn has_url(first: &First<'_>) -> bool {
 /// What stands in a column.
 #[derive(Debug, PartialEq, Eq)]
 enum Column {
-    Id,
-    Method,
-    Url,
+    Of(Field),
     Header(HeaderName),
-    Body,
-    BodyBase64,
-    BodyFile,
-    Tokens,
-    InputTokens,
-    OutputTokens,
-    At,
-    Meta,
     /// Nothing that makes a job; limits may be kept apart by it.
     Other,
 }
@@ -83,22 +56,10 @@ enum Column {
 impl Column {
     /// `None` if it would be of a header that is none.
     fn of(name: &str) -> Option<Self> {
-        Some(match name {
-            "id" => Self::Id,
-            "method" => Self::Method,
-            "url" => Self::Url,
-            "body" => Self::Body,
-            "body_base64" => Self::BodyBase64,
-            "body_file" => Self::BodyFile,
-            "tokens" | "weight" => Self::Tokens,
-            "input_tokens" => Self::InputTokens,
-            "output_tokens" => Self::OutputTokens,
-            "at" => Self::At,
-            "meta" => Self::Meta,
-            other => match other.strip_prefix("h:") {
-                Some(header) => Self::Header(HeaderName::from_bytes(header.as_bytes()).ok()?),
-                None => Self::Other,
-            },
+        Some(match (Field::of(name), name.strip_prefix("h:")) {
+            (Some(Field::Headers | Field::Key), _) | (None, None) => Self::Other,
+            (Some(field), _) => Self::Of(field),
+            (None, Some(header)) => Self::Header(HeaderName::from_bytes(header.as_bytes()).ok()?),
         })
     }
 }
@@ -141,7 +102,9 @@ impl Columns {
             }
             all.push((name.into(), column));
         }
-        let url = all.iter().position(|(_, column)| *column == Column::Url);
+        let url = all
+            .iter()
+            .position(|(_, column)| *column == Column::Of(Field::Url));
         match (filling.as_ref().is_some_and(|it| it.has_url()), url) {
             (true, None) | (false, Some(_)) => {}
             (true, Some(nth)) => {
@@ -191,7 +154,7 @@ pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
         row.cells.push((name, &text[begin..*end]));
         begin = *end;
     }
-    let id = row.cell(&Column::Id).map(|(_, id)| Box::from(id));
+    let id = row.cell(Field::Id).map(|(_, id)| Box::from(id));
     let draft = row.draft(asked);
     let draft = draft.map(|draft| Draft {
         fields: Fields::Cells(row.cells),
@@ -213,10 +176,10 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// What stands in the cell of this column, unless that is nothing, with its place in the row.
-    fn cell(&self, wanted: &Column) -> Option<(usize, &'a str)> {
+    /// What stands in the cell of this field, unless that is nothing, with its place in the row.
+    fn cell(&self, wanted: Field) -> Option<(usize, &'a str)> {
         let mut columns = self.columns.0.iter();
-        let nth = columns.position(|(_, column)| column == wanted)?;
+        let nth = columns.position(|(_, column)| *column == Column::Of(wanted))?;
         let (_, text) = self.cells[nth];
         (!text.is_empty()).then_some((nth, text))
     }
@@ -227,7 +190,7 @@ impl<'a> Row<'a> {
             Some(filling) if filling.has_url() => None,
             Some(_) | None => Some(self.url()?),
         };
-        let method = self.cell(&Column::Method).map(|(nth, text)| {
+        let method = self.cell(Field::Method).map(|(nth, text)| {
             draft::method(text.trim()).ok_or_else(|| jsonl::no_method(Spot::Cell(nth)))
         });
         self.headers(asked)?;
@@ -251,12 +214,12 @@ impl<'a> Row<'a> {
             known_by,
             filling,
             units: draft::SaidUnits {
-                whole: self.count(&Column::Tokens, "tokens")?,
-                input: self.count(&Column::InputTokens, "input_tokens")?,
-                output: self.count(&Column::OutputTokens, "output_tokens")?,
+                whole: self.count(Field::Tokens, "tokens")?,
+                input: self.count(Field::InputTokens, "input_tokens")?,
+                output: self.count(Field::OutputTokens, "output_tokens")?,
             },
             at: self
-                .cell(&Column::At)
+                .cell(Field::At)
                 .map(|(nth, text)| At::Text(text.trim(), Spot::Cell(nth))),
             meta: self.meta(filling),
             ..Draft::of_url(url, url_at)
@@ -265,7 +228,7 @@ impl<'a> Row<'a> {
 
     fn url(&self) -> Result<(Cow<'a, str>, Spot), Fault> {
         let url = self
-            .cell(&Column::Url)
+            .cell(Field::Url)
             .filter(|(_, url)| !url.trim().is_empty());
         let url = url.map(|(nth, url)| (url.into(), Spot::Cell(nth)));
         url.ok_or_else(|| Fault::new(1, "\"url\" is empty", "give every row a \"url\""))
@@ -281,7 +244,7 @@ impl<'a> Row<'a> {
 
     /// With templates, all that is no field of a job, unless there is a column of that name.
     fn meta(&self, filling: Option<&Filling>) -> Option<Cow<'a, str>> {
-        let own = self.cell(&Column::Meta).map(|(_, text)| json_of(text));
+        let own = self.cell(Field::Meta).map(|(_, text)| json_of(text));
         own.or_else(|| {
             let filling = filling?;
             let columns = self.columns.0.iter().zip(&self.cells);
@@ -318,8 +281,8 @@ impl<'a> Row<'a> {
         Ok(())
     }
 
-    fn count(&self, column: &Column, name: &str) -> Result<Option<u64>, Fault> {
-        let count = self.cell(column).map(|(nth, text)| {
+    fn count(&self, field: Field, name: &str) -> Result<Option<u64>, Fault> {
+        let count = self.cell(field).map(|(nth, text)| {
             text.trim().parse().map_err(|_| {
                 let what = format!("{name:?} must be a whole number from 0");
                 Fault::new(
@@ -333,7 +296,7 @@ impl<'a> Row<'a> {
     }
 
     fn body(&self, asked: &mut Asked<'_, 'a>) -> Result<Option<Body<'a>>, Fault> {
-        let ways = [Column::Body, Column::BodyBase64, Column::BodyFile].map(|way| self.cell(&way));
+        let ways = [Field::Body, Field::BodyBase64, Field::BodyFile].map(|way| self.cell(way));
         let mut given = ways.iter().flatten();
         if let (Some(_), Some((second, _))) = (given.next(), given.next()) {
             let what = "a job has one of \"body\", \"body_base64\" and \"body_file\"";

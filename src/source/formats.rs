@@ -14,8 +14,8 @@ use super::opening::First;
 use super::record::{Extent, Record};
 use super::target::HttpUrl;
 use super::{
-    Input, access_log, anthropic, cookbook, csv, gor, har, json, jsonl, objects, openai, urls,
-    vegeta,
+    Input, access_log, anthropic, cookbook, csv, field, gor, har, json, jsonl, objects, openai,
+    urls, vegeta,
 };
 
 /// How the records of an input are written.
@@ -154,7 +154,7 @@ static TABLE: [Row; 12] = [
         frame: |_| Some(Frame::Elements(&[])),
         is_comment: |_| false,
         needs: Needs::Nothing,
-        fields: &jsonl::FIELDS,
+        fields: &field::NAMES,
         read: jsonl::read,
     },
     Row {
@@ -165,7 +165,7 @@ static TABLE: [Row; 12] = [
         frame: |_| Some(Frame::Lines),
         is_comment: |_| false,
         needs: Needs::Nothing,
-        fields: &jsonl::FIELDS,
+        fields: &field::NAMES,
         read: jsonl::read,
     },
     Row {
@@ -176,7 +176,7 @@ static TABLE: [Row; 12] = [
         frame: |_| Some(Frame::Rows(b',')),
         is_comment: |_| false,
         needs: Needs::Columns(b','),
-        fields: &csv::FIELDS,
+        fields: &field::COLUMNS,
         read: csv::read,
     },
     Row {
@@ -187,7 +187,7 @@ static TABLE: [Row; 12] = [
         frame: |_| Some(Frame::Rows(b'\t')),
         is_comment: |_| false,
         needs: Needs::Columns(b'\t'),
-        fields: &csv::FIELDS,
+        fields: &field::COLUMNS,
         read: csv::read,
     },
     Row {

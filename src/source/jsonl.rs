@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 
 use super::at::At;
 use super::draft::{self, Content, Draft, Fault, Fields, SaidUnits, Spot};
+use super::field::{Field, Values};
 use super::formats::{Asked, Read, Shows};
 use super::keeper::Keeper;
 use super::opening::First;
@@ -22,24 +23,6 @@ use super::vegeta;
 use crate::json::{self, Member};
 use crate::kept::Body;
 use crate::letters::calm_path;
-
-/// The fields of a job.
-pub(super) const FIELDS: [&str; 14] = [
-    "id",
-    "method",
-    "url",
-    "headers",
-    "body",
-    "body_base64",
-    "body_file",
-    "tokens",
-    "weight",
-    "input_tokens",
-    "output_tokens",
-    "at",
-    "key",
-    "meta",
-];
 
 /// `{` opens a job.
 pub(super) fn shows(first: &First<'_>) -> Shows {
@@ -62,18 +45,18 @@ pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
         Err(fault) => return (None, Err(fault)),
     };
     let context = Context { line };
-    let mut fields = Known::default();
+    let mut fields = Values::default();
     let mut twice = None;
     for (name, value) in &members {
-        let Some(field) = fields.named(name) else {
+        let Some(field) = Field::of(name) else {
             (asked.unknown)(name, context.column(value));
             continue;
         };
-        if field.replace(value).is_some() {
+        if fields.put(field, value).is_some() {
             twice.get_or_insert((name, *value));
         }
     }
-    let id = match context.text("id", fields.id) {
+    let id = match context.text("id", fields.of(Field::Id)) {
         Ok(id) => id.map(Box::from),
         Err(fault) => return (None, Err(fault)),
     };
@@ -93,10 +76,10 @@ pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
 /// Whether a line that is a job would be none in a file of which nobody says the format.
 pub(super) fn is_doubtful(line: &str, is_doubted: &mut bool) -> bool {
     let members = members(line, End::Mark).unwrap_or_default();
-    let mut fields = Known::default();
+    let mut fields = Values::default();
     for (name, value) in &members {
-        if let Some(field) = fields.named(name) {
-            *field = Some(value);
+        if let Some(field) = Field::of(name) {
+            fields.put(field, value);
         }
     }
     let told = Context { line }.no_target(&fields, &members, is_doubted);
@@ -204,60 +187,24 @@ fn plainly(reason: &str) -> &str {
     }
 }
 
-#[derive(Default)]
-struct Known<'a> {
-    id: Option<&'a str>,
-    method: Option<&'a str>,
-    url: Option<&'a str>,
-    headers: Option<&'a str>,
-    body: Option<&'a str>,
-    body_base64: Option<&'a str>,
-    body_file: Option<&'a str>,
-    tokens: Option<&'a str>,
-    input_tokens: Option<&'a str>,
-    output_tokens: Option<&'a str>,
-    at: Option<&'a str>,
-    key: Option<&'a str>,
-    meta: Option<&'a str>,
-}
-
-impl<'a> Known<'a> {
-    fn named(&mut self, name: &str) -> Option<&mut Option<&'a str>> {
-        Some(match name {
-            "id" => &mut self.id,
-            "method" => &mut self.method,
-            "url" => &mut self.url,
-            "headers" => &mut self.headers,
-            "body" => &mut self.body,
-            "body_base64" => &mut self.body_base64,
-            "body_file" => &mut self.body_file,
-            "tokens" | "weight" => &mut self.tokens,
-            "input_tokens" => &mut self.input_tokens,
-            "output_tokens" => &mut self.output_tokens,
-            "at" => &mut self.at,
-            "key" => &mut self.key,
-            "meta" => &mut self.meta,
-            _ => return None,
-        })
-    }
-
+impl Values<'_> {
     /// Whether it has what only a job has, and no target of vegeta.
     fn has_own(&self) -> bool {
-        let body = self.body.filter(|body| !body.starts_with('"'));
         let own = [
-            self.id,
-            self.headers,
-            body,
-            self.body_base64,
-            self.body_file,
-            self.tokens,
-            self.input_tokens,
-            self.output_tokens,
-            self.at,
-            self.key,
-            self.meta,
+            Field::Id,
+            Field::Headers,
+            Field::BodyBase64,
+            Field::BodyFile,
+            Field::Tokens,
+            Field::InputTokens,
+            Field::OutputTokens,
+            Field::At,
+            Field::Key,
+            Field::Meta,
         ];
-        own.iter().any(Option::is_some)
+        let body = self.of(Field::Body);
+        own.iter().any(|field| self.of(*field).is_some())
+            || body.is_some_and(|body| !body.starts_with('"'))
     }
 }
 
@@ -285,24 +232,24 @@ pub(super) struct Context<'a> {
 impl<'a> Context<'a> {
     fn draft(
         &self,
-        fields: &Known<'a>,
+        fields: &Values<'a>,
         folder: &Path,
         keeper: &mut Keeper,
     ) -> Result<Draft<'a>, Fault> {
-        let url = self.required("url", fields.url)?;
-        let method = self.method(fields.method)?;
-        self.headers("headers", fields.headers, keeper)?;
+        let url = self.required("url", fields.of(Field::Url))?;
+        let method = self.method(fields.of(Field::Method))?;
+        self.headers("headers", fields.of(Field::Headers), keeper)?;
         let units = self.units(fields)?;
-        keeper.has_read_file = given(fields.body_file).is_some();
+        keeper.has_read_file = given(fields.of(Field::BodyFile)).is_some();
         let (body, content) = self.body(fields, folder)?;
         Ok(Draft {
             method,
             body,
             content,
             units,
-            at: given(fields.at).map(|value| At::Json(value, self.column(value).into())),
-            meta: given(fields.meta).map(Cow::Borrowed),
-            ..Draft::of_url(url, self.column_of(fields.url))
+            at: given(fields.of(Field::At)).map(|value| At::Json(value, self.column(value).into())),
+            meta: given(fields.of(Field::Meta)).map(Cow::Borrowed),
+            ..Draft::of_url(url, self.column_of(fields.of(Field::Url)))
         })
     }
 
@@ -310,14 +257,15 @@ impl<'a> Context<'a> {
     /// base64. There is no doubt any more behind one that is a job for sure.
     fn no_target(
         &self,
-        fields: &Known<'a>,
+        fields: &Values<'a>,
         members: &[Member<'a>],
         is_doubted: &mut bool,
     ) -> Result<(), Fault> {
         if !*is_doubted {
             return Ok(());
         }
-        if fields.has_own() || fields.method.is_none() || fields.url.is_none() {
+        if fields.has_own() || fields.of(Field::Method).is_none() || fields.of(Field::Url).is_none()
+        {
             *is_doubted = false;
             return Ok(());
         }
@@ -327,7 +275,10 @@ impl<'a> Context<'a> {
             let mend = "say --format vegeta; jobs have \"headers\", and are --format jsonl";
             return Err(self.fault(value, what, mend));
         }
-        match (self.text("body", fields.body)?, fields.body) {
+        match (
+            self.text("body", fields.of(Field::Body))?,
+            fields.of(Field::Body),
+        ) {
             (Some(text), Some(value)) if vegeta::may_be_base64(&text) => {
                 let what = "\"body\" may be the text of a job, or base64 of a target of vegeta";
                 let mend = "say which: --format jsonl sends it as it stands, --format vegeta what it stands for";
@@ -481,11 +432,11 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    fn units(&self, fields: &Known<'a>) -> Result<SaidUnits, Fault> {
+    fn units(&self, fields: &Values<'a>) -> Result<SaidUnits, Fault> {
         Ok(SaidUnits {
-            whole: self.count("tokens", fields.tokens)?,
-            input: self.count("input_tokens", fields.input_tokens)?,
-            output: self.count("output_tokens", fields.output_tokens)?,
+            whole: self.count("tokens", fields.of(Field::Tokens))?,
+            input: self.count("input_tokens", fields.of(Field::InputTokens))?,
+            output: self.count("output_tokens", fields.of(Field::OutputTokens))?,
         })
     }
 
@@ -503,19 +454,23 @@ impl<'a> Context<'a> {
         })
     }
 
-    fn body(&self, fields: &Known<'a>, folder: &Path) -> Result<Said<'a>, Fault> {
-        let ways = [fields.body, fields.body_base64, fields.body_file];
+    fn body(&self, fields: &Values<'a>, folder: &Path) -> Result<Said<'a>, Fault> {
+        let ways = [
+            fields.of(Field::Body),
+            fields.of(Field::BodyBase64),
+            fields.of(Field::BodyFile),
+        ];
         let mut ways = ways.into_iter().filter_map(given);
         if let (Some(_), Some(second)) = (ways.next(), ways.next()) {
             let what = "a job has one of \"body\", \"body_base64\" and \"body_file\"";
             return Err(self.fault(second, what, "keep one of them"));
         }
-        if let Some(value) = given(fields.body) {
+        if let Some(value) = given(fields.of(Field::Body)) {
             return self.written_body("body", value);
         }
         if let (Some(text), Some(value)) = (
-            self.text("body_base64", fields.body_base64)?,
-            fields.body_base64,
+            self.text("body_base64", fields.of(Field::BodyBase64))?,
+            fields.of(Field::BodyBase64),
         ) {
             let bytes = STANDARD.decode(&*text).map_err(|why| {
                 let what = format!("\"body_base64\" is not base64: {why}");
@@ -527,9 +482,10 @@ impl<'a> Context<'a> {
             })?;
             return Ok((Some(Body::Apart(bytes.into())), Content::Other));
         }
-        if let (Some(text), Some(value)) =
-            (self.text("body_file", fields.body_file)?, fields.body_file)
-        {
+        if let (Some(text), Some(value)) = (
+            self.text("body_file", fields.of(Field::BodyFile))?,
+            fields.of(Field::BodyFile),
+        ) {
             let bytes = file(folder, &text).map_err(|what| {
                 let mend = "the path is relative to the folder of the job file";
                 self.fault(value, what, mend)

@@ -13,6 +13,7 @@ mod csv;
 mod cuts;
 mod draft;
 mod elements;
+mod field;
 mod filling;
 mod formats;
 #[cfg(test)]
@@ -557,7 +558,7 @@ fn columns(
 ) -> Result<Columns, Problem> {
     let told = |field: &str, at: Spot| {
         if !rules.keys.has_field(field) {
-            unknown.meet(field, &csv::FIELDS, || shown_place(name, row, at));
+            unknown.meet(field, &field::COLUMNS, || shown_place(name, row, at));
         }
     };
     let columns = match row.extent {

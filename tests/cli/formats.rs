@@ -70,6 +70,16 @@ fn lines(done: &Output) -> Vec<Value> {
     lines.collect::<Result<_, _>>().expect("each line is JSON")
 }
 
+/// The results of all jobs in a form of one line each.
+fn each_has_a_line(format: &str) -> Vec<Value> {
+    let server = server();
+    let done = run(&server, format, &[]);
+    done.exits(1);
+    let lines = lines(&done);
+    assert_eq!(lines.len(), 5);
+    lines
+}
+
 /// The line that has this under the key.
 fn of<'a>(lines: &'a [Value], key: &str, value: &str) -> &'a Value {
     let mut lines = lines.iter();
@@ -79,11 +89,7 @@ fn of<'a>(lines: &'a [Value], key: &str, value: &str) -> &'a Value {
 
 #[test]
 fn a_batch_of_openai_is_as_its_api_returns_it_and_holds_what_failed() {
-    let server = server();
-    let done = run(&server, "openai-batch", &[]);
-    done.exits(1);
-    let lines = lines(&done);
-    assert_eq!(lines.len(), 5);
+    let lines = each_has_a_line("openai-batch");
     let answer: Value = serde_json::from_str(ANSWER).expect("as the form has it");
     assert_eq!(
         of(&lines, "custom_id", "=a"),
@@ -112,11 +118,7 @@ fn a_batch_of_openai_is_as_its_api_returns_it_and_holds_what_failed() {
 
 #[test]
 fn a_batch_of_anthropic_is_as_its_api_returns_it() {
-    let server = server();
-    let done = run(&server, "anthropic-batch", &[]);
-    done.exits(1);
-    let lines = lines(&done);
-    assert_eq!(lines.len(), 5);
+    let lines = each_has_a_line("anthropic-batch");
     let answer: Value = serde_json::from_str(ANSWER).expect("as the form has it");
     assert_eq!(
         of(&lines, "custom_id", "=a"),
@@ -138,10 +140,7 @@ fn a_batch_of_anthropic_is_as_its_api_returns_it() {
 
 #[test]
 fn the_arrays_of_the_cookbook_hold_request_answer_and_metadata() {
-    let server = server();
-    let done = run(&server, "cookbook", &[]);
-    done.exits(1);
-    let lines = lines(&done);
+    let lines = each_has_a_line("cookbook");
     let request = json!({"model": "m", "input": "hi"});
     let answer: Value = serde_json::from_str(ANSWER).expect("as the form has it");
     assert_eq!(lines[0], json!([request, answer, {"row": 1}]));
