@@ -174,7 +174,7 @@ plain\t'Plain lines, one each 10 s'
 none\t'Nothing'"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l metrics -d 'Serve the figures of the run for Prometheus, at `/metrics` of PORT (for this machine alone) or IP:PORT; port 0 is any free one' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l stop-if -d 'End the run as by Ctrl-C when this is true, exit 1; repeatable, besides `401,403>=20 in a row before ok`, which none takes away: `failed>50`, `failed>10%`, `429>100`, `5xx>=10 in a row`' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `late_p99>100ms`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s c -l concurrency -d 'Slots: requests in flight' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s z -l for -d 'After this time nothing new is sent, and what is in flight ends' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l repeat -d 'Read the files so many times, one round after the other: N, forever; ids may come again in each' -r -f -a "forever\t''"
@@ -335,7 +335,7 @@ plain\t'Plain lines, one each 10 s'
 none\t'Nothing'"
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l metrics -d 'Serve the figures of the run for Prometheus, at `/metrics` of PORT (for this machine alone) or IP:PORT; port 0 is any free one' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l stop-if -d 'End the run as by Ctrl-C when this is true, exit 1; repeatable, besides `401,403>=20 in a row before ok`, which none takes away: `failed>50`, `failed>10%`, `429>100`, `5xx>=10 in a row`' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `late_p99>100ms`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s z -l for -d 'After this time nothing new is sent, and what is in flight ends' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l repeat -d 'Read the files so many times, one round after the other: N, forever; ids may come again in each' -r -f -a "forever\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s c -l concurrency -d 'Slots: requests in flight' -r -f
@@ -603,7 +603,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand report" -l hdr -d 'FILE.hl
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c shaper -n "__fish_shaper_using_subcommand report" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `late_p99>100ms`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f

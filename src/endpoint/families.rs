@@ -68,6 +68,13 @@ impl Families {
         self.add(name, MetricType::HISTOGRAM, metrics);
     }
 
+    /// The same without a label.
+    pub(super) fn histogram(&mut self, name: Name<'_>, cumulated: &Cumulated) {
+        let mut metric = Metric::default();
+        metric.set_histogram(histogram(cumulated));
+        self.add(name, MetricType::HISTOGRAM, [metric]);
+    }
+
     fn add(
         &mut self,
         (name, help): Name<'_>,

@@ -169,6 +169,13 @@ fn time(families: &mut Families, figures: &Figures<'_>, setup: &Setup) {
         "result",
         by_result(&tally.since_due),
     );
+    families.histogram(
+        (
+            "shaper_lateness_seconds",
+            "From the moment when a job was due to its first try.",
+        ),
+        &Cumulated::of(tally.lateness.spans()),
+    );
     let waits = tally.waits.iter();
     families.counters(
         (
@@ -261,6 +268,7 @@ mod tests {
             "shaper_queue_depth 3\n",
             "shaper_request_latency_seconds_bucket{result=\"ok\",le=\"0.005\"} 0\n",
             "shaper_request_latency_seconds_bucket{result=\"ok\",le=\"+Inf\"} 0\n",
+            "shaper_lateness_seconds_bucket{le=\"+Inf\"} 0\n",
             "shaper_bound_by{owner=\"none\"} 1\n",
         ] {
             assert!(text.contains(line), "{line} in {text}");

@@ -148,8 +148,15 @@ impl<'a> Entry<'a> {
         let is_plain = self.method.as_ref().is_none_or(|method| {
             !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase())
         });
-        if !is_plain || !self.target.starts_with('/') {
-            return Err(Fault::skipped(self.column, "malformed request"));
+        let why = match (self.method.as_deref(), &*self.target) {
+            _ if !is_plain => Some("malformed request"),
+            (Some("CONNECT"), _) => Some("a tunnel (CONNECT), and no request to a server"),
+            (_, "*") => Some("asks for no path (*)"),
+            (_, target) if !target.starts_with('/') => Some("malformed request"),
+            (..) => None,
+        };
+        if let Some(why) = why {
+            return Err(Fault::skipped(self.column, why));
         }
         let method = self.method.as_deref().and_then(draft::method);
         let has_body = [Method::POST, Method::PUT, Method::PATCH];
@@ -199,7 +206,7 @@ fn combined(line: &str) -> Result<Entry<'_>, Fault> {
     let took = last.contains('.').then(|| seconds(last)).flatten();
     Ok(Entry {
         method: Some(method.to_owned()),
-        target: target.to_owned(),
+        target: target.into_owned(),
         column,
         ended: Moment::of(moment),
         took: took.unwrap_or_default(),
@@ -255,13 +262,15 @@ fn hex(high: u8, low: u8) -> Option<u8> {
     u8::try_from(digit(high)? * 16 + digit(low)?).ok()
 }
 
-/// Method and target of a request line. A target may have blanks; a version stands behind the last one.
-fn parts(request: &str) -> (&str, &str) {
+/// Method and target of a request line. A target may have blanks; a version stands behind the last one. Proxies are asked
+/// for whole URLs, and servers may be (RFC 9112 §3.2.2): all goes to one server, whichever they name.
+fn parts(request: &str) -> (&str, Cow<'_, str>) {
     let (method, rest) = request.split_once(' ').unwrap_or((request, ""));
     let split = rest
         .rsplit_once(' ')
         .filter(|(_, last)| last.starts_with("HTTP/"));
-    (method, split.map_or(rest, |(target, _)| target))
+    let (_, target) = placed(split.map_or(rest, |(target, _)| target));
+    (method, target)
 }
 
 /// `10/Oct/2025:13:55:36 +0000`, since the Unix epoch.
@@ -298,9 +307,10 @@ fn object<'a>(line: &'a str, members: &[Member<'a>]) -> Result<Entry<'a>, Fault>
     let (method, target, column) = match (text(&REQUESTS)?, text(&METHODS)?, text(&TARGETS)?) {
         (Some(request), ..) => {
             let (method, target) = parts(&request);
-            (method.to_owned(), target.to_owned(), field(&REQUESTS))
+            (method.to_owned(), target.into_owned(), field(&REQUESTS))
         }
         (None, Some(method), Some(target)) => {
+            let (_, target) = placed(&target);
             (method.into_owned(), target.into_owned(), field(&TARGETS))
         }
         (None, ..) => return Err(no_line(1)),

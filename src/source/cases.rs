@@ -98,6 +98,18 @@ fn a_last_line_without_a_newline_is_a_line() {
 }
 
 #[test]
+fn what_is_no_object_is_told_where_it_begins() {
+    for (line, column) in [("[1]\n", 1), ("  7\n", 3), ("\t\"http://h/\"\n", 2)] {
+        let spec = Spec {
+            format: Some(Format::Jsonl),
+            ..text(line)
+        };
+        let bad = lines(&spec).remove(0).unwrap_err();
+        assert_eq!((bad.column, &*bad.what), (column, "a job is a JSON object"));
+    }
+}
+
+#[test]
 fn two_json_values_on_a_line_are_told_as_such_whoever_names_the_format() {
     let line = "{\"url\":\"http://h/a\"} {\"url\":\"http://h/b\"}\n";
     for format in [None, Some(Format::Jsonl), Some(Format::OpenaiBatch)] {
@@ -864,6 +876,26 @@ fn a_packing_that_is_not_undone_is_told_with_the_way_out() {
         assert_eq!(problem.exit, Exit::Usage);
         assert!(problem.mend.ends_with(mend), "{problem}");
     }
+}
+
+#[test]
+fn a_page_is_no_list_of_urls_whatever_they_are_relative_to() {
+    for page in [
+        "<!DOCTYPE html>\n<p>no",
+        "\n <html lang=en>",
+        "\u{feff}<?xml version='1.0'?>",
+    ] {
+        let mut spec = text(page);
+        spec.base_url = Some("http://h".parse().unwrap());
+        let problem = open(&spec).unwrap().next().unwrap().unwrap_err();
+        assert!(problem.what.contains("it is HTML or XML"), "{problem}");
+        spec.inputs = text(gzip(page.as_bytes())).inputs;
+        assert!(open(&spec).unwrap().next().unwrap().is_err(), "{page}");
+    }
+    let mut columns = text("<id>,url\n1,http://h/a\n");
+    assert_eq!(seen(&columns), want([(2, "/a")]));
+    columns.format = Some(Format::Csv);
+    assert_eq!(seen(&columns), want([(2, "/a")]));
 }
 
 #[test]

@@ -577,6 +577,39 @@ fn skipped(spec: &Spec) -> Seen {
 }
 
 #[test]
+fn a_log_of_whole_urls_is_read_and_what_asks_for_no_path_is_passed_over() {
+    let line = |request: &str| {
+        format!("h - - [01/Jan/1970:00:00:10 +0000] \"{request} HTTP/1.1\" 200 5\n")
+    };
+    let log = [
+        line("GET http://other.test/a?x=1"),
+        line("GET HTTPS://other.test"),
+        line("OPTIONS *"),
+        line("CONNECT other.test:443"),
+        line("GET other.test/a"),
+        "{\"request\":\"GET http://other.test/b HTTP/1.1\"}\n".to_owned(),
+        "{\"method\":\"GET\",\"uri\":\"http://other.test/c\"}\n".to_owned(),
+    ];
+    let spec = as_format(Format::AccessLog, log.concat());
+    let all = want([
+        (1, "/a?x=1"),
+        (2, "/"),
+        (3, "asks for no path (*)"),
+        (4, "a tunnel (CONNECT), and no request to a server"),
+        (5, "malformed request"),
+        (6, "/b"),
+        (7, "/c"),
+    ]);
+    assert_eq!(seen(&spec), all);
+    let first = lines(&spec).remove(0).unwrap();
+    assert_eq!(
+        first.target.url.host_str(),
+        Some("h"),
+        "all goes to --base-url"
+    );
+}
+
+#[test]
 fn an_access_log_is_read_with_its_noise_passed_over() {
     let mut spec = case("34-access.log");
     spec.base_url = Some("http://127.0.0.1:8080".parse().unwrap());
@@ -652,23 +685,15 @@ fn no_line_of_a_log_chooses_the_server() {
                  h - - [01/Jan/1970:00:00:10 +0000] \"GET //other/a HTTP/1.1\" 200 5\n\
                  h - - [01/Jan/1970:00:00:10 +0000] \"CONNECT other:443 HTTP/1.1\" 200 5\n";
     let spec = as_format(Format::AccessLog, lines);
-    assert_eq!(
-        seen(&spec),
-        want([
-            (1, "malformed request"),
-            (2, "//other/a"),
-            (3, "malformed request")
-        ])
-    );
-    assert_eq!(
-        super::cases::lines(&spec)[1]
-            .as_ref()
-            .unwrap()
-            .target
-            .url
-            .host_str(),
-        Some("h")
-    );
+    let all = want([
+        (1, "/a"),
+        (2, "//other/a"),
+        (3, "a tunnel (CONNECT), and no request to a server"),
+    ]);
+    assert_eq!(seen(&spec), all);
+    for job in super::cases::lines(&spec).into_iter().flatten() {
+        assert_eq!(job.target.url.host_str(), Some("h"));
+    }
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn not_json(text: &str, why: &serde_json::Error, end: End) -> Fault {
             "the file or the program that writes it was cut off; complete the last line",
         ),
         (Category::Data, End::Input | End::Mark) => Fault::new(
-            column,
+            (text.len() - text.trim_ascii_start().len()) as u64 + 1,
             "a job is a JSON object",
             "write {\"url\":\"http://...\"} for each; an array of them is --format json",
         ),

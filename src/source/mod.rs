@@ -55,7 +55,7 @@ mod vegeta;
 
 use std::fs::File;
 use std::io::{self, Seek};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -219,8 +219,8 @@ struct Current {
     format: Format,
     /// Whether what is read as jobs may be targets of vegeta.
     is_doubted: bool,
-    /// Whether more of it may come later, as of a pipe: nothing is held back for that.
-    may_stall: bool,
+    /// Of what more may come later, as of a pipe, where it comes from: nothing is held back for that.
+    stalls: Option<OwnedFd>,
     /// Of a table, when its first row is read.
     columns: Option<Columns>,
     /// What it fills of the command line.
@@ -330,7 +330,10 @@ impl Source {
     /// Reads a line, unless what is held would wait for it.
     fn read_on(&mut self) -> Option<Item> {
         let current = self.current.as_mut()?;
-        if !self.spread.is_empty() && current.may_stall && !current.records.is_next_here() {
+        if !self.spread.is_empty()
+            && !current.records.is_next_here()
+            && current.stalls.as_ref().is_some_and(spread::is_silent)
+        {
             self.spread.settle();
             return None;
         }
@@ -495,10 +498,10 @@ impl Source {
 
 impl Current {
     fn open(input: Input, file: Option<File>, spec: &Spec, rules: &Rules) -> Result<Self, Problem> {
-        let may_stall = match &input {
-            Input::Stdin => !is_regular(&io::stdin()),
-            Input::File(_) => file.is_some(),
-            Input::Spooled(_) => false,
+        let mut stalls = match (&input, &file) {
+            (Input::Stdin, _) if !is_regular(&io::stdin()) => of_its_own(&io::stdin()),
+            (Input::File(_), Some(file)) => of_its_own(file),
+            (Input::Stdin | Input::File(_) | Input::Spooled(_), _) => None,
         };
         let bytes: io::Result<Box<dyn io::Read + Send>> = match (&input, file) {
             (Input::Stdin, _) => Ok(Box::new(io::stdin())),
@@ -511,6 +514,8 @@ impl Current {
         };
         let opened = bytes.and_then(|bytes| {
             let mut opening = Opening::of(bytes)?;
+            // Parts of it are read before they can be undone.
+            stalls = stalls.take().filter(|_| !opening.is_packed);
             let format = match (spec.format, &spec.url) {
                 (Some(format), _) => format,
                 (None, Some(_)) => opening.format_of_rows(&input)?,
@@ -534,11 +539,16 @@ impl Current {
             input,
             format,
             is_doubted: spec.format.is_none() && format == Format::Jsonl,
-            may_stall,
+            stalls,
             columns: None,
             filling,
         })
     }
+}
+
+/// The same input, to be asked whether more of it is there; `None` if nothing tells.
+fn of_its_own(input: &impl AsFd) -> Option<OwnedFd> {
+    input.as_fd().try_clone_to_owned().ok()
 }
 
 /// Whether all of this input is there.

@@ -44,6 +44,13 @@ impl Opening {
             [] | [0 | 0xFE | 0xFF] | [_, 0] | [0, _] | [_, 0, _] | [0, _, 0] => None,
             _ => Some(None),
         })?;
+        if opening.until(is_markup)? == Some(true) {
+            return Err(Spoilt {
+                what: "it is HTML or XML, as a page about an error or a login is".to_owned(),
+                mend: "look at it (head FILE), and fetch what it stands for".to_owned(),
+            }
+            .into());
+        }
         match utf16 {
             Some(Some(from)) => Err(Spoilt {
                 what: "it is UTF-16, and jobs are UTF-8".to_owned(),
@@ -135,6 +142,23 @@ impl Opening {
         }
         Box::new(Cursor::new(self.head).chain(self.rest))
     }
+}
+
+/// Whether a text begins as pages do, and no URL, JSON or name of a column; `None` if more of it will tell.
+fn is_markup(head: &[u8]) -> Option<bool> {
+    const BEGINNINGS: [&[u8]; 4] = [b"<!doctype", b"<html", b"<head", b"<?xml"];
+    let text = First::new(head, false).text();
+    let mut is_open = text.is_empty();
+    for own in BEGINNINGS {
+        let length = own.len().min(text.len());
+        if own[..length].eq_ignore_ascii_case(&text[..length]) {
+            if length == own.len() {
+                return Some(true);
+            }
+            is_open = true;
+        }
+    }
+    (!is_open).then_some(false)
 }
 
 /// What an input begins with, from its first byte that is no blank.

@@ -135,7 +135,14 @@ impl Shard {
             "write I/N, I from 0 to N - 1, as in 0/4; auto/N takes I from JOB_COMPLETION_INDEX";
         let (index, count) = text.split_once('/').ok_or(FORM)?;
         let index = match index {
-            "auto" => variable(INDEX).ok_or_else(|| format!("{INDEX} is not set; {FORM}"))?,
+            "auto" => match variable(INDEX) {
+                Some(index) if index.is_empty() => return Err(format!("{INDEX} is empty; {FORM}")),
+                Some(index) if index.parse::<u64>().is_err() => {
+                    return Err(format!("{INDEX} is {index:?}, and no whole number; {FORM}"));
+                }
+                Some(index) => index,
+                None => return Err(format!("{INDEX} is not set; {FORM}")),
+            },
             index => index.to_owned(),
         };
         let number = |text: &str| text.parse::<u64>().map_err(|_| FORM.to_owned());
@@ -317,6 +324,15 @@ mod tests {
                 .unwrap_err()
                 .contains("JOB_COMPLETION_INDEX is not set")
         );
+        for (value, what) in [
+            ("", "is empty"),
+            ("a", "is \"a\""),
+            ("3", "3 is not below 3"),
+        ] {
+            let set = |_: &str| Some(value.to_owned());
+            let why = Shard::of("auto/3", set).unwrap_err();
+            assert!(why.contains(what), "{why}");
+        }
         for text in ["", "1", "3/3", "0/0", "-1/2", "1/x", "a/2"] {
             assert!(Shard::of(text, none).unwrap_err().contains("I/N"), "{text}");
         }

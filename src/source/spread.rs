@@ -1,7 +1,11 @@
 //! Jobs of a log that knows whole seconds only, spread over the second in which they ended. Floor 4: doors.
 
 use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::Timespec;
 
 use super::Item;
 
@@ -81,9 +85,22 @@ impl Spread {
     }
 }
 
+/// Who fills a pipe may take so long from one write to the next: many times what a program needs for it, and little
+/// beside the second that is spread.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Whether nothing comes of an input for a while.
+pub(super) fn is_silent(input: &OwnedFd) -> bool {
+    let mut input = [PollFd::new(input, PollFlags::IN)];
+    let patience = Timespec::try_from(PATIENCE).ok();
+    matches!(poll(&mut input, patience.as_ref()), Ok(0))
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+
+    use rustix::pipe::fcntl_setpipe_size;
 
     use crate::source::cases::{self, pipe, text};
     use crate::source::{Format, Shard, Spec, Times, open};
@@ -221,6 +238,21 @@ mod tests {
             .map(|nth| 10_000_000 + nth * 100)
             .chain([10_000_000, 10_500_000]);
         assert_eq!(replayed(&spec), wanted.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_a_pipe_gives_in_parts_is_spread_as_if_it_came_at_once() {
+        let lines = logged(10, "").repeat(4_000);
+        assert!(lines.len() > 3 << 16, "more than is read at once");
+        let (spec, _reader, mut writer) = pipe();
+        fcntl_setpipe_size(&writer, lines.len()).unwrap();
+        writer.write_all(lines.as_bytes()).unwrap();
+        drop(writer);
+        let spec = Spec {
+            inputs: spec.inputs,
+            ..log("")
+        };
+        assert_eq!(replayed(&spec), replayed(&log(lines)));
     }
 
     #[test]

@@ -13,7 +13,7 @@ const CONDITIONS: &str = "Conditions (METRIC OP VALUE in quotes: 'p99>500ms', 'f
 #[command(next_help_heading = CONDITIONS)]
 pub(in crate::command) struct FailIfArgs {
     /// Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable:
-    /// `p99>500ms`, `due_p99>1s`, `failed>1%`, `429>0`, `rate<9.5/s`
+    /// `p99>500ms`, `due_p99>1s`, `late_p99>100ms`, `failed>1%`, `429>0`, `rate<9.5/s`
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     pub(in crate::command) fail_if: Vec<Condition>,
 }

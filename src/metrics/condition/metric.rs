@@ -11,7 +11,7 @@ use crate::units::decimal;
 /// A figure of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Metric {
-    /// Of the jobs that are `ok`.
+    /// Of the jobs that are `ok`; lateness of all that were sent.
     Latency(Book, Measure),
     /// Of lines, tries and the run itself.
     Named(Named),
@@ -30,14 +30,17 @@ pub(super) enum Book {
     FirstToken,
     /// The longest gap between the tokens of a stream.
     Gap,
+    /// Due to first sent.
+    Late,
 }
 
 impl Book {
     /// Each by what stands before its measures.
-    const ALL: [(&str, Self); 4] = [
+    const ALL: [(&str, Self); 5] = [
         ("due_", Self::SinceDue),
         ("ttft_", Self::FirstToken),
         ("gap_", Self::Gap),
+        ("late_", Self::Late),
         ("", Self::Service),
     ];
 
@@ -48,7 +51,7 @@ impl Book {
         found.expect("every name begins with nothing")
     }
 
-    /// Of the jobs that are `ok`, or why there are none.
+    /// All of them, or why there are none.
     fn latencies(self, tally: &Tally) -> Result<&Latencies, &'static str> {
         let streams = || tally.streams.as_ref().ok_or("no answer was a stream");
         Ok(match self {
@@ -56,6 +59,7 @@ impl Book {
             Self::SinceDue => &tally.since_due.ok,
             Self::FirstToken => &streams()?.first_token.ok,
             Self::Gap => &streams()?.longest_gap.ok,
+            Self::Late => tally.lateness.spans(),
         })
     }
 
@@ -65,6 +69,7 @@ impl Book {
             Self::Service | Self::SinceDue => "no job was ok",
             Self::FirstToken => "no job that was ok had a token",
             Self::Gap => "no job that was ok had two tokens",
+            Self::Late => "no job was sent",
         }
     }
 }
@@ -140,7 +145,7 @@ impl Named {
 
 /// All names, for messages.
 pub(super) const NAMES: &str = "p50 p90 p95 p99 p99.9 (any pN) mean max, of the service time; the same with due_, \
-    since due, and of streams with ttft_, first token, and gap_, longest gap; elapsed; read ok failed invalid skipped cancelled late tries retries pauses; \
+    since due, late_, due to first sent, and of streams with ttft_, first token, and gap_, longest gap; elapsed; read ok failed invalid skipped cancelled late tries retries pauses; \
     429, 5xx, 401,403 (answers); rate throughput ratio";
 
 /// The names that a typing error is compared with.

@@ -183,6 +183,7 @@ mod tests {
             streams.first_token.ok.add(Duration::from_millis(millis));
         }
         streams.longest_gap.ok.add(Duration::from_millis(40));
+        summary.tally.lateness.add(Duration::from_millis(400));
         summary
             .tally
             .statuses
@@ -241,6 +242,7 @@ mod tests {
             ),
             ("ok<1k", true, "ok = 930 < 1000"),
             ("retries>5%", false, "retries > 5 %, it is 5 % (50 of 1000)"),
+            ("late_max>=1s", false, "late_max >= 1.00 s, it is 400 ms"),
             ("late>1%", false, "late > 1 %, it is 1 % (9 of 900)"),
             ("429>0", true, "429 = 30 > 0"),
             ("5xx>4%", false, "5xx > 4 %, it is 4 % (40 of 1000)"),
