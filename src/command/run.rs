@@ -288,11 +288,14 @@ fn cut(rules: &mut Rules, room: Option<Room>) -> Result<Option<String>, Problem>
         return Ok(None);
     };
     let (files, most) = (room.files, room.slots());
-    let all = rules.slots.map_or(PORTS, Cost::get);
-    let mend = format!(
-        "allow more open files (ulimit -n {}), or lower --concurrency",
-        room.files_for(all)
-    );
+    let mend = match rules.slots {
+        Some(slots) => format!(
+            "allow more open files (ulimit -n {}), or lower --concurrency",
+            room.files_for(slots.get())
+        ),
+        // Nobody could say how many are enough.
+        None => "allow more open files (ulimit -n), or give --concurrency a number".to_owned(),
+    };
     let Some(fits) = Cost::new(most) else {
         let what = format!("{files} open files are too few for a single connection");
         return Err(Problem::usage(what, mend));

@@ -61,7 +61,7 @@ impl Arrivals {
 }
 
 impl fmt::Display for Arrivals {
-    /// As it is read back: `closed`, `even 10@0s`, `replay 2x`.
+    /// As it is read back: `closed`, `even 10`, `even 10@0s,20@1m`, `replay 2x`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed => out.write_str("closed"),
@@ -80,7 +80,8 @@ impl FromStr for Arrivals {
             None if text == "closed" => Self::Closed,
             None if text == "once" => Self::Once,
             Some(("replay", speed)) => Self::Replay(speed.parse()?),
-            Some((gaps, ramp)) => Self::Paced(ramp.parse()?, gaps.parse()?),
+            Some((gaps, ramp)) if ramp.contains('@') => Self::Paced(ramp.parse()?, gaps.parse()?),
+            Some((gaps, rate)) => Self::Paced(Ramp::of(rate.parse()?)?, gaps.parse()?),
             None => {
                 return Err(
                     "write closed, once, even RAMP, poisson RAMP or replay SPEED".to_owned(),
@@ -99,8 +100,9 @@ mod tests {
         for (text, options) in [
             ("closed", "--arrivals closed"),
             ("once", "--arrivals once"),
-            ("even 10@0s", "--arrivals even --qps 10"),
-            ("poisson 600rpm@0s", "--arrivals poisson --qps 600rpm"),
+            ("even 10", "--arrivals even --qps 10"),
+            ("poisson 600rpm", "--arrivals poisson --qps 600rpm"),
+            ("even 10@0s", "--ramp 10@0s"),
             ("even 0@0s,100/s@1m", "--ramp 0@0s,100/s@1m"),
             ("poisson 5@1s,9@2s", "--ramp 5@1s,9@2s --arrivals poisson"),
             ("replay 1x", "--replay"),
@@ -114,7 +116,7 @@ mod tests {
             "",
             "open",
             "even",
-            "even 10",
+            "even ten",
             "evenly 10@0s",
             "replay",
             "replay x",

@@ -19,6 +19,16 @@ pub struct Ramp {
     legs: Vec<Leg>,
     /// Nanoseconds in which a rate of so many counts one; the same for all.
     period: u64,
+    said: Said,
+}
+
+/// How it was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    /// As a rate and nothing else.
+    Rate,
+    /// As rates at times, be it one.
+    Points,
 }
 
 /// A rate from a moment on, or no request at all.
@@ -44,17 +54,21 @@ struct Leg {
 impl Ramp {
     /// The same rate at all times; a problem if it cannot be counted exactly.
     pub fn of(rate: Rate) -> Result<Self, String> {
-        Self::new(vec![Point {
+        let always = Self::new(vec![Point {
             at: Duration::ZERO,
             rate: Some(rate),
-        }])
+        }])?;
+        Ok(Self {
+            said: Said::Rate,
+            ..always
+        })
     }
 
-    /// The rate, if it is the same at all times.
+    /// The rate, if it was said without a time.
     pub fn constant(&self) -> Option<&Rate> {
-        match self.points.as_slice() {
-            [only] => only.rate.as_ref(),
-            _ => None,
+        match self.said {
+            Said::Rate => self.points.first()?.rate.as_ref(),
+            Said::Points => None,
         }
     }
 
@@ -78,6 +92,7 @@ impl Ramp {
                 points,
                 legs,
                 period,
+                said: Said::Points,
             }),
             (Some(_) | None, _) => {
                 Err("rates and times are too far apart to be counted exactly".to_owned())
@@ -173,6 +188,9 @@ const FORM: &str = "write RATE@TIME with commas between them, times in order: 10
 
 impl fmt::Display for Ramp {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(rate) = self.constant() {
+            return rate.fmt(out);
+        }
         for (nth, Point { at, rate }) in self.points.iter().enumerate() {
             let comma = if nth > 0 { "," } else { "" };
             let rate: &dyn fmt::Display = rate.as_ref().map_or(&0, |rate| rate);

@@ -110,6 +110,27 @@ fn what_is_no_object_is_told_where_it_begins() {
 }
 
 #[test]
+fn a_line_of_a_list_that_is_no_url_is_told_as_what_it_is() {
+    let list = "# a list\nhttp://h/a b\n http://h/a https://h/b\n{\"url\":\"http://h/c\"}\n";
+    assert_eq!(
+        seen(&text(list)),
+        want([
+            (2, "/a%20b"),
+            (3, "a second URL stands on this line"),
+            (
+                4,
+                "this is a JSON object, and the file was taken for a list of URLs"
+            ),
+        ])
+    );
+    let bad: Vec<_> = lines(&text(list))
+        .into_iter()
+        .filter_map(Result::err)
+        .collect();
+    assert_eq!([bad[0].column, bad[1].column], [13, 1]);
+}
+
+#[test]
 fn two_json_values_on_a_line_are_told_as_such_whoever_names_the_format() {
     let line = "{\"url\":\"http://h/a\"} {\"url\":\"http://h/b\"}\n";
     for format in [None, Some(Format::Jsonl), Some(Format::OpenaiBatch)] {

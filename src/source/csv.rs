@@ -117,6 +117,11 @@ impl Columns {
                     let mend = "put a row of names before it, as url,method,body; a list with one URL on each line is --format urls";
                     return Err(Fault::new(Spot::Cell(nth), what, mend));
                 }
+                let is_url = |(name, _): &&(Box<str>, Column)| name.eq_ignore_ascii_case("url");
+                if let Some((name, _)) = all.iter().find(is_url) {
+                    let mend = format!("names are told apart by case: write {name:?} as \"url\"");
+                    return Err(Fault::new(1, "no column is \"url\"", mend));
+                }
                 let mend = match &all[..] {
                     [(only, _)] if only.contains(';') => "separate columns with commas, not with ;",
                     _ => "name the columns in the first row, one of them \"url\", or give --url",

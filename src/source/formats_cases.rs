@@ -172,6 +172,8 @@ fn a_table_without_names_is_told_and_not_sent_as_urls() {
         assert!(problem.what.contains("no names of columns"), "{problem}");
         assert!(problem.mend.contains("--format urls"), "{problem}");
     }
+    let upper = refused(&as_format(Format::Csv, "ID,Url\n1,http://h/\n"));
+    assert!(upper.mend.contains("write \"Url\" as \"url\""), "{upper}");
     let list = as_format(Format::Urls, "http://h/a,GET\n");
     assert_eq!(seen(&list), want([(1, "/a,GET")]));
 }

@@ -22,7 +22,7 @@ fn slots_are_cut_to_what_the_open_files_allow_and_no_job_fails() {
         done.exits(0)
             .says("warning: 64 open files")
             .says(&format!("-c {slots} is cut to"))
-            .says("mend: allow more open files (ulimit -n ")
+            .says("mend: allow more open files (ulimit -n")
             .never_says("first failed");
         assert_eq!(done.stderr.matches("warning").count(), 1, "{done}");
         assert_eq!(done.counts().ok, 300);
