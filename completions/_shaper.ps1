@@ -290,6 +290,8 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             [CompletionResult]::new('--tpm', '--tpm', [CompletionResultType]::ParameterName, 'Tokens per minute (tpm); default without JOBS: half of what --qps carries')
             [CompletionResult]::new('--limit', '--limit', [CompletionResultType]::ParameterName, 'A limit of a discipline of your own, as for `run`; repeatable, all hold')
             [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'How many jobs come at once, each of 100 tokens; default 1000, with --live 100')
+            [CompletionResult]::new('--ramp', '--ramp', [CompletionResultType]::ParameterName, 'At these rates, linear between the times: 5@0s,50@1m; behind a last rate of 0 none comes')
+            [CompletionResult]::new('--speed', '--speed', [CompletionResultType]::ParameterName, 'So many times as fast as their "at" says: 2x, 0.5x')
             [CompletionResult]::new('--api', '--api', [CompletionResultType]::ParameterName, 'How it behaves, as for --mock; what is left out is latency=50ms and a limit that accepts --qps in any window of its period')
             [CompletionResult]::new('--latency', '--latency', [CompletionResultType]::ParameterName, 'Latencies of the first table; the first is that of the second, unless --api has one')
             [CompletionResult]::new('--seed', '--seed', [CompletionResultType]::ParameterName, 'Seed of latencies, failures and rests')

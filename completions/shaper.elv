@@ -284,6 +284,8 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --tpm 'Tokens per minute (tpm); default without JOBS: half of what --qps carries'
             cand --limit 'A limit of a discipline of your own, as for `run`; repeatable, all hold'
             cand --jobs 'How many jobs come at once, each of 100 tokens; default 1000, with --live 100'
+            cand --ramp 'At these rates, linear between the times: 5@0s,50@1m; behind a last rate of 0 none comes'
+            cand --speed 'So many times as fast as their "at" says: 2x, 0.5x'
             cand --api 'How it behaves, as for --mock; what is left out is latency=50ms and a limit that accepts --qps in any window of its period'
             cand --latency 'Latencies of the first table; the first is that of the second, unless --api has one'
             cand --seed 'Seed of latencies, failures and rests'

@@ -367,6 +367,8 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -l window -d 'Wha
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l tpm -d 'Tokens per minute (tpm); default without JOBS: half of what --qps carries' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l limit -d 'A limit of a discipline of your own, as for `run`; repeatable, all hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l jobs -d 'How many jobs come at once, each of 100 tokens; default 1000, with --live 100' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l ramp -d 'At these rates, linear between the times: 5@0s,50@1m; behind a last rate of 0 none comes' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l speed -d 'So many times as fast as their "at" says: 2x, 0.5x' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l api -d 'How it behaves, as for --mock; what is left out is latency=50ms and a limit that accepts --qps in any window of its period' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l latency -d 'Latencies of the first table; the first is that of the second, unless --api has one' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l seed -d 'Seed of latencies, failures and rests' -r -f

@@ -81,6 +81,17 @@ fn plan(args: &CompareArgs) -> Result<Plan, Problem> {
     }
     let api = api(args, &numbers);
     let (work, inputs) = work(args, &numbers, &chosen, &api)?;
+    let all = work.count();
+    let work = work.arriving(&args.come.arrivals(), numbers.seed);
+    let never = all - work.count();
+    if never > 0 {
+        let jobs = counted(never, "job");
+        say(&format!("note: left out, as the ramp ends before: {jobs}"));
+    }
+    if all > 0 && work.count() == 0 {
+        let what = "no job comes: the ramp ends at once";
+        return Err(Problem::usage(what, "give it a rate above 0 for a while"));
+    }
     Ok(Plan {
         numbers,
         chosen,

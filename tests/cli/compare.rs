@@ -92,6 +92,44 @@ fn a_page_is_as_wide_as_its_terminal() {
 }
 
 #[test]
+fn jobs_come_by_the_ramp_or_as_fast_as_is_asked() {
+    let told = |options: &[&str], files: &[&str]| {
+        let done = Shaper::plain()
+            .args(["compare"])
+            .file(
+                "jobs.jsonl",
+                "{\"url\":\"http://h/\",\"at\":0}\n{\"url\":\"http://h/\",\"at\":60}\n",
+            )
+            .args(files)
+            .args(options)
+            .args(["--discipline", "qps", "--report", "json"])
+            .output();
+        done.exits(0);
+        let told: Value = serde_json::from_slice(&done.stdout).expect("it is JSON");
+        (
+            told["jobs"].clone(),
+            told["arrive_over_ms"].clone(),
+            done.stderr.clone(),
+        )
+    };
+    let (count, over, _) = told(&["--jobs", "100", "--ramp", "10@0s"], &[]);
+    assert_eq!((count, over), (100.into(), 9900.0.into()));
+    let (count, _, note) = told(&["--jobs", "100", "--ramp", "10@0s,10@5s,0@5s"], &[]);
+    assert_eq!(count, 51);
+    assert!(
+        note.contains("left out, as the ramp ends before: 49 jobs"),
+        "{note}"
+    );
+    let (count, over, _) = told(&["--speed", "4x"], &["jobs.jsonl"]);
+    assert_eq!((count, over), (2.into(), 15000.0.into()));
+    Shaper::plain()
+        .args(["compare", "--speed", "2x"])
+        .output()
+        .exits(2)
+        .says("JOBS");
+}
+
+#[test]
 fn jobs_of_files_have_their_costs_hosts_and_arrivals() {
     let jobs = concat!(
         r#"{"url":"http://a.test/1","tokens":40,"at":0}"#,

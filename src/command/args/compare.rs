@@ -11,6 +11,7 @@ use super::{InputArgs, JobArgs, ShowArgs, TransportArgs};
 use crate::drive::disciplines::DISCIPLINES;
 use crate::limit::Spec;
 use crate::model::{Latency, ModelSpec};
+use crate::shape::{Arrivals, Gaps, Ramp, Speed};
 use crate::units::{Cost, Rate};
 
 /// `shaper compare`.
@@ -27,6 +28,9 @@ pub(in crate::command) struct CompareArgs {
     /// What the disciplines use.
     #[command(flatten)]
     pub(in crate::command) numbers: NumberArgs,
+    /// When they come.
+    #[command(flatten)]
+    pub(in crate::command) come: ComeArgs,
     /// What answers.
     #[command(flatten)]
     pub(in crate::command) world: WorldArgs,
@@ -80,6 +84,35 @@ pub(in crate::command) struct NumberArgs {
     pub(in crate::command) count: Option<Cost>,
 }
 
+/// When jobs come.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "When jobs come")]
+pub(in crate::command) struct ComeArgs {
+    /// At these rates, linear between the times: 5@0s,50@1m; behind a last rate of 0 none comes
+    #[arg(long, value_name = "RATE@T,…", allow_hyphen_values = true)]
+    ramp: Option<Ramp>,
+    /// So many times as fast as their "at" says: 2x, 0.5x
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        requires = "jobs",
+        conflicts_with = "ramp",
+        allow_hyphen_values = true
+    )]
+    speed: Option<Speed>,
+}
+
+impl ComeArgs {
+    /// At once, or as jobs say, if nothing is said.
+    pub(in crate::command) fn arrivals(&self) -> Arrivals {
+        match (&self.ramp, &self.speed) {
+            (Some(ramp), _) => Arrivals::Paced(ramp.clone(), Gaps::Even),
+            (None, Some(speed)) => Arrivals::Replay(speed.clone()),
+            (None, None) => Arrivals::Closed,
+        }
+    }
+}
+
 /// The modelled API.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The modelled API")]
@@ -127,7 +160,8 @@ fn after_help() -> String {
 }
 
 const AFTER_HELP: &str = "Windows count from the epoch, and each run begins 50 ms before a boundary of them. All jobs come at once, or
-those of JOBS as their \"at\" says; each is tried once, but in storm and retry. JOBS are held in memory.
+those of JOBS as their \"at\" says, or all by --ramp; each is tried once, but in storm and retry. JOBS are held in
+memory. --qps is the rate of the buckets, so there is no --arrivals; jobs come once (no --repeat), and all (no --for).
 
 --live does the same over HTTP: with JOBS alone at their servers, else at the modelled API in this process.
 Without --yes it says how many requests that is, and sends none. early and late are for virtual time only,
@@ -137,6 +171,7 @@ Examples:
   shaper compare
   shaper compare -c 50 --qps 25 --jobs 500
   shaper compare --qps 100 --burst 50 --discipline fixed,drop,burst,qps
+  shaper compare --ramp 5@0s,20@1m --discipline semaphore,qps,both
   shaper compare jobs.jsonl --tpm 60k --limit \"100/m window\" --api \"latency=exp:50ms,limit=10/s window\"
   shaper compare --live --yes --jobs 50 --discipline semaphore,qps,both
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::error::{Exit, Problem};
 use crate::job::{Job, Keys, NoJob, Origin, Place, Target, Units, UnitsFrom};
+use crate::shape::{Arrivals, Due};
 use crate::source;
 use crate::units::{Tick, nanos};
 
@@ -22,7 +23,7 @@ pub struct Work {
 
 #[derive(Debug)]
 enum List {
-    /// So many come at each moment, and all cost so many units.
+    /// By each moment so many have come, and all cost so many units.
     Equal(Vec<(Tick, u64)>, u64),
     /// As far as virtual time needs them.
     Bare(Vec<Bare>),
@@ -56,8 +57,14 @@ impl Work {
 
     /// Equal jobs that come in groups, in the order of their moments.
     pub(super) fn at(groups: impl Into<Vec<(Tick, u64)>>, units: u64) -> Self {
+        let mut groups = groups.into();
+        let mut come = 0;
+        for group in &mut groups {
+            come += group.1;
+            group.1 = come;
+        }
         Self {
-            list: List::Equal(groups.into(), units),
+            list: List::Equal(groups, units),
             template: Template::new(),
             invalid: 0,
             left: None,
@@ -133,10 +140,56 @@ impl Work {
         })
     }
 
+    /// The same jobs, as they come by this schedule; those that never come are left out. The same seed gives the same
+    /// times.
+    #[must_use]
+    pub fn arriving(mut self, arrivals: &Arrivals, seed: u64) -> Self {
+        let all = self.count();
+        let mut due = Due::new(arrivals, seed);
+        let job = self.template.job(0);
+        let mut moment = |at: Tick| match arrivals {
+            Arrivals::Closed | Arrivals::Once => Some(at),
+            Arrivals::Replay(speed) => Some(Tick::ZERO.after(speed.span(at.since(Tick::ZERO)))),
+            Arrivals::Paced(..) => due
+                .next(&job, Tick::ZERO)
+                .filter(|due| *due < Tick(u64::MAX)),
+        };
+        match &mut self.list {
+            List::Equal(groups, _) => {
+                let mut moments = Vec::new();
+                for number in 0..all {
+                    let group = groups.partition_point(|group| group.1 <= number);
+                    let Some(at) = moment(groups[group].0) else {
+                        break;
+                    };
+                    moments.push((at, number + 1));
+                }
+                *groups = moments;
+            }
+            List::Bare(jobs) => {
+                let come = jobs.iter_mut().map_while(|job| {
+                    job.at = moment(job.at)?;
+                    Some(())
+                });
+                let come = come.count();
+                jobs.truncate(come);
+            }
+            List::Whole(jobs) => {
+                let come = jobs.iter_mut().map_while(|job| {
+                    job.0 = moment(job.0)?;
+                    Some(())
+                });
+                let come = come.count();
+                jobs.truncate(come);
+            }
+        }
+        self
+    }
+
     /// How many.
     pub fn count(&self) -> u64 {
         match &self.list {
-            List::Equal(groups, _) => groups.iter().map(|group| group.1).sum(),
+            List::Equal(groups, _) => groups.last().map_or(0, |group| group.1),
             List::Bare(jobs) => jobs.len() as u64,
             List::Whole(jobs) => jobs.len() as u64,
         }
@@ -176,12 +229,8 @@ impl Work {
     pub(super) fn arrival(&self, number: u64) -> Option<Tick> {
         match &self.list {
             List::Equal(groups, _) => {
-                let mut behind = 0;
-                let group = groups.iter().find(|group| {
-                    behind += group.1;
-                    number < behind
-                });
-                group.map(|group| group.0)
+                let group = groups.partition_point(|group| group.1 <= number);
+                groups.get(group).map(|group| group.0)
             }
             List::Bare(jobs) => jobs.get(place(number)).map(|job| job.at),
             List::Whole(jobs) => jobs.get(place(number)).map(|job| job.0),
