@@ -6,12 +6,17 @@ mod life;
 
 use std::fs::{self, File};
 use std::hint::black_box;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
 use allocation_counter::measure;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use memchr::memmem;
 use rustix::time::{ClockId, clock_gettime};
 use shaper::drive::simulated::Seen;
 use shaper::engine::{Engine, Event, Rules};
@@ -177,53 +182,193 @@ fn most_resident(process: &Child) -> u64 {
     kibibytes << 10
 }
 
-#[test]
-fn memory_does_not_grow_with_the_jobs_that_are_done() {
-    const FEW: usize = 2_000;
-    const ALL: usize = 40_000;
-    let folder = TempDir::new().expect("a folder for results");
-    let results = folder.path().join("results.jsonl");
-    File::create(&results).expect("the folder is ours");
-    let mut process = Command::new(env!("CARGO_BIN_EXE_shaper"))
-        .args([
-            "run",
-            "-",
-            "-c",
-            "50",
-            "--qps",
-            "1000000",
-            "--mock=latency=1ms",
-        ])
-        .args(["--quiet", "--report", "none", "--overwrite", "-o"])
-        .arg(&results)
-        .stdin(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    let mut input = process.stdin.take().expect("it is piped");
-    let mut results = BufReader::new(File::open(&results).expect("it was just made"));
-    let mut after = |jobs: usize| {
-        for _ in 0..jobs {
-            writeln!(input, "http://127.0.0.1/").expect("the program reads");
+/// A run whose jobs are handed over little by little.
+struct Fed {
+    process: Child,
+    input: ChildStdin,
+    results: BufReader<File>,
+    /// Removed when it is over.
+    _folder: TempDir,
+}
+
+impl Fed {
+    fn run(options: &[&str]) -> Self {
+        let folder = TempDir::new().expect("a folder for results");
+        let results = folder.path().join("results.jsonl");
+        File::create(&results).expect("the folder is ours");
+        let mut process = Command::new(env!("CARGO_BIN_EXE_shaper"))
+            .args(["run", "-", "--quiet", "--report", "none", "--overwrite"])
+            .arg("-o")
+            .arg(&results)
+            .args(options)
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        Self {
+            input: process.stdin.take().expect("it is piped"),
+            process,
+            results: BufReader::new(File::open(&results).expect("it was just made")),
+            _folder: folder,
         }
-        let (mut read, mut line) = (0, String::new());
+    }
+
+    /// The most that it has held when so many jobs more are done.
+    fn after(&mut self, jobs: usize, url: &str) -> u64 {
+        for _ in 0..jobs {
+            writeln!(self.input, "{url}").expect("the program reads");
+        }
+        let (mut read, mut line) = (0, Vec::new());
         while read < jobs {
-            if results.read_line(&mut line).expect("it can be read") == 0 {
+            let more = self.results.read_until(b'\n', &mut line);
+            if more.expect("it can be read") == 0 {
                 thread::sleep(Duration::from_millis(5));
             }
-            if line.ends_with('\n') {
+            if line.ends_with(b"\n") {
+                let has = |what: &str| memmem::find(&line, what.as_bytes()).is_some();
+                let is_ok = has("\"status\":\"ok\"") || has("\"code\":200");
+                assert!(is_ok, "{}", String::from_utf8_lossy(&line));
                 line.clear();
                 read += 1;
             }
         }
         // It waits for more.
-        most_resident(&process)
-    };
-    let few = after(FEW);
-    let all = after(ALL - FEW);
-    drop(input);
-    assert!(process.wait().expect("it is our child").success());
+        most_resident(&self.process)
+    }
+
+    fn end(mut self) {
+        drop(self.input);
+        assert!(self.process.wait().expect("it is our child").success());
+    }
+}
+
+#[test]
+fn memory_does_not_grow_with_the_jobs_that_are_done() {
+    const FEW: usize = 2_000;
+    const ALL: usize = 40_000;
+    let mut run = Fed::run(&["-c", "50", "--qps", "1000000", "--mock=latency=1ms"]);
+    let few = run.after(FEW, "http://127.0.0.1/");
+    let all = run.after(ALL - FEW, "http://127.0.0.1/");
+    run.end();
     assert!(
         all <= few + GROWTH,
         "{few} bytes after {FEW} jobs, {all} after {ALL}"
     );
+}
+
+/// Requests that are answered together: the last byte of each comes when all others have come.
+const SLOTS: usize = 4;
+
+/// What the bodies of such answers hold.
+const BODY: usize = 8 << 20;
+
+/// What a run may hold for all its slots together: the threads that write and that undo, and what they have in hand.
+const TOGETHER: usize = 3 << 20;
+
+/// Answers `/long` with a body, together, and all else in brief.
+fn answers(head: &'static str, body: Vec<u8>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    let address = listener.local_addr().expect("it is bound");
+    let body = Arc::new((body, Barrier::new(SLOTS)));
+    let answer = move |stream: &TcpStream, body: &(Vec<u8>, Barrier)| -> io::Result<()> {
+        let mut lines = BufReader::new(stream.try_clone()?).lines();
+        let mut out = stream.try_clone()?;
+        while let Some(first) = lines.next().transpose()? {
+            while lines.next().transpose()?.is_some_and(|it| !it.is_empty()) {}
+            let (body, together) = body;
+            if first.contains("/long") {
+                write!(
+                    out,
+                    "HTTP/1.1 200 OK\r\n{head}content-length: {}\r\n\r\n",
+                    body.len()
+                )?;
+                let (most, last) = body.split_at(body.len() - 1);
+                out.write_all(most)?;
+                together.wait();
+                out.write_all(last)?;
+            } else {
+                out.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")?;
+            }
+        }
+        Ok(())
+    };
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let body = Arc::clone(&body);
+            thread::spawn(move || answer(&stream, &body));
+        }
+    });
+    address
+}
+
+#[test]
+fn a_slot_holds_a_body_of_the_longest_and_a_mebibyte_whatever_stands_in_the_result() {
+    // Every third letter has to be escaped.
+    let text: Vec<u8> = b"ab\nc".iter().copied().cycle().take(BODY).collect();
+    let list = [
+        b"[ ".to_vec(),
+        b"1.0 , ".repeat(BODY / 6 - 1),
+        b"0 ]".to_vec(),
+    ]
+    .concat();
+    let compressed = |body: &[u8]| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(body).expect("memory takes all");
+        encoder.finish().expect("memory takes all")
+    };
+    // Nothing makes it much shorter.
+    let mut state = 1_u32;
+    let noise = std::iter::from_fn(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        Some(b' ' + (state >> 26).to_le_bytes()[0])
+    });
+    let noise: Vec<u8> = noise.take(BODY).collect();
+    let stream = b"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+    let stream = stream.repeat(BODY / stream.len());
+    for (what, head, body, options) in [
+        ("text", "", text.clone(), &[][..]),
+        ("text", "", text, &["--transport", "reqwest"]),
+        ("zeros", "", vec![0; BODY], &[]),
+        ("JSON", "", list, &[]),
+        (
+            "bytes",
+            "",
+            vec![0xff; BODY],
+            &["--output-format", "vegeta-json"],
+        ),
+        (
+            "a stream",
+            "content-type: text/event-stream\r\n",
+            stream,
+            &[],
+        ),
+        (
+            "gzip",
+            "content-encoding: gzip\r\n",
+            compressed(&noise),
+            &[],
+        ),
+    ] {
+        let address = answers(head, body);
+        let slots = SLOTS.to_string();
+        let most = BODY.to_string();
+        let mut all = vec!["-c", &slots, "--max-body", &most];
+        all.extend(options);
+        let mut run = Fed::run(&all);
+        let before = run.after(SLOTS, &format!("http://{address}/short"));
+        let held = run.after(SLOTS, &format!("http://{address}/long")) - before;
+        run.end();
+        // The library reads up to three times 408 KiB ahead.
+        let beside = if options.contains(&"reqwest") {
+            3 << 19
+        } else {
+            1 << 20
+        };
+        // A part of one that is undone is there until it is read.
+        let part = if head.contains("gzip") { BODY } else { 0 };
+        let bound = SLOTS * (BODY + beside) + TOGETHER + part;
+        assert!(
+            held <= bound as u64,
+            "{what} {options:?}: {held} bytes, more than {bound}"
+        );
+    }
 }

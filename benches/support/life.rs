@@ -12,7 +12,7 @@ use shaper::engine::{End, Grant, Rules};
 use shaper::fields::Fields;
 use shaper::job::{BadLine, Job};
 use shaper::outcome::{Failure, Head, Reply};
-use shaper::sink::{Form, Format, Inputs, Keep, Tell};
+use shaper::sink::{Form, Format, Inputs, Keep, Tell, Text};
 use shaper::source::{self, Input};
 use shaper::units::{Cost, Tick};
 
@@ -71,7 +71,8 @@ pub(crate) fn run(path: &Path, watch: &mut dyn FnMut(Seen<'_>)) {
 /// They are read and decided, and the lines of their results written.
 pub(crate) fn whole(path: &Path) {
     let form = form();
-    let mut out = Vec::with_capacity(2 * ONE_WRITE);
+    let mut out = Text::default();
+    out.reserve(2 * ONE_WRITE);
     run(path, &mut |seen| {
         if let Seen::Done(_, outcome) = seen {
             form.write(outcome, &mut out);

@@ -7,8 +7,11 @@ use std::mem;
 use std::rc::Rc;
 
 /// A body whose length is announced gets its memory at once, up to this: an announcement costs a server
-/// nothing.
-const ANNOUNCED: usize = 1 << 20;
+/// nothing. Longer ones are first shown to come.
+const SHORT: usize = 1 << 20;
+
+/// Of those so much is to come before.
+const SHOWN: usize = 64 << 10;
 
 /// Memory of this length and more is given back to the system at once when it is let go of (`oversize_threshold` of
 /// jemalloc), and none of it is there before it is written to.
@@ -17,9 +20,9 @@ const GIVEN_BACK: usize = 8 << 20;
 /// So many bytes at most are added to a body at once: what is longer than is kept is found out after them.
 pub(super) const PIECE: usize = 16 << 10;
 
-/// A body that is in a coding is held in parts of this length: each is let go of when it has been read, so that what
-/// comes out of them takes their place.
-pub(super) const PART: usize = 256 << 10;
+/// A long body that is in a coding is held in parts of this length: each is given back when it has been read, so that
+/// what comes out of them takes their place.
+pub(super) const PART: usize = GIVEN_BACK;
 
 /// The bytes that came until now.
 #[derive(Debug, Default)]
@@ -31,6 +34,8 @@ pub(super) struct Coming {
     length: usize,
     /// At which length it is whole, or too long.
     end: usize,
+    /// Up to here its memory grows by little.
+    short: usize,
     most: u64,
     shape: Shape,
 }
@@ -52,13 +57,15 @@ impl Coming {
             return None;
         }
         let length = |length| usize::try_from(length).unwrap_or(usize::MAX);
-        let room = match shape {
-            Shape::Whole => ANNOUNCED,
-            Shape::Parts => PART,
+        let (room, short) = match (announced.map(length), shape) {
+            (None, _) => (0, SHORT),
+            (Some(length), _) if length > SHORT => (SHOWN, SHOWN),
+            (Some(length), _) => (length, SHORT),
         };
         Some(Self {
-            last: Vec::with_capacity(announced.map_or(0, length).min(room)),
+            last: Vec::with_capacity(room),
             end: length(announced.unwrap_or(most)),
+            short,
             most,
             shape,
             ..Self::default()
@@ -80,12 +87,15 @@ impl Coming {
         if needed > room {
             match self.shape {
                 Shape::Whole => self.grow(needed),
-                Shape::Parts if room < PART => {
-                    let room = (2 * room).clamp(needed, PART.max(needed));
+                Shape::Parts if room < self.short => {
+                    let room = needed.max(2 * room);
                     self.last.reserve_exact(room - self.last.len());
                 }
+                Shape::Parts if room < PART => {
+                    self.last.reserve_exact(PART - self.last.len());
+                }
                 Shape::Parts => {
-                    let full = mem::replace(&mut self.last, Vec::with_capacity(PART.max(more)));
+                    let full = mem::replace(&mut self.last, Vec::with_capacity(PART));
                     self.length += full.len();
                     self.parts.push_back(full);
                 }
@@ -99,9 +109,10 @@ impl Coming {
     fn grow(&mut self, needed: usize) {
         let before = self.last.capacity();
         let all = self.end.saturating_add(PIECE);
-        let next = match before {
-            ANNOUNCED.. => (2 * before).max(GIVEN_BACK),
-            _ => 2 * before,
+        let next = if before < self.short {
+            2 * before
+        } else {
+            (2 * before).max(GIVEN_BACK)
         };
         let is_most = next >= self.end / 2;
         let room = if is_most { all } else { next }.max(needed);
@@ -185,11 +196,19 @@ mod tests {
 
     #[test]
     fn a_body_is_read_as_it_came_and_each_part_is_let_go_of() {
-        for length in [0, 1, PIECE, PART - 1, PART, PART + 1, 5 * PART + 7] {
+        for length in [
+            0,
+            1,
+            PIECE,
+            SHORT + 1,
+            PART - 1,
+            PART,
+            PART + 1,
+            2 * PART + 7,
+        ] {
             let body: Vec<u8> = (0..=250).cycle().take(length).collect();
             for announced in [None, Some(body.len() as u64)] {
                 let whole = come(Shape::Whole, &body, announced);
-                assert_eq!(whole.only(), Some(&*body));
                 assert!(whole.into_whole() == body, "{length}");
                 let parts = come(Shape::Parts, &body, announced);
                 assert_eq!(parts.len(), length);
@@ -197,8 +216,8 @@ mod tests {
                 let mut parts = parts.into_parts();
                 let (left, mut read) = (parts.left(), Vec::new());
                 while !parts.fill_buf().unwrap().is_empty() {
-                    let held: usize = parts.queue.iter().map(Vec::capacity).sum();
-                    assert!(held <= left.get() + 2 * PART, "{held} of {}", left.get());
+                    let held: usize = parts.queue.iter().map(Vec::len).sum();
+                    assert!(held < left.get() + PART, "{held} of {}", left.get());
                     let piece = parts.fill_buf().unwrap();
                     read.extend_from_slice(piece);
                     let taken = piece.len();
@@ -222,17 +241,20 @@ mod tests {
 
     #[test]
     fn what_a_long_body_outgrows_is_short_or_given_back() {
-        let mut coming = Coming::new(Shape::Whole, None, 64 << 20).unwrap();
-        let mut rooms = vec![];
-        for _ in 0..(64 << 20) / PIECE {
-            coming.room(PIECE).extend_from_slice(&[7; PIECE]);
-            if rooms.last() != Some(&coming.last.capacity()) {
-                rooms.push(coming.last.capacity());
+        const LENGTH: usize = 64 << 20;
+        for (announced, most_short) in [(None, 2 << 20), (Some(LENGTH as u64), SHOWN)] {
+            let mut coming = Coming::new(Shape::Whole, announced, LENGTH as u64).unwrap();
+            let mut rooms = vec![];
+            for _ in 0..LENGTH / PIECE {
+                coming.room(PIECE).extend_from_slice(&[7; PIECE]);
+                if rooms.last() != Some(&coming.last.capacity()) {
+                    rooms.push(coming.last.capacity());
+                }
             }
+            let outgrown = rooms[..rooms.len() - 1].iter();
+            let short: usize = outgrown.filter(|room| **room < GIVEN_BACK).sum();
+            assert!(short <= most_short, "{rooms:?}");
+            assert_eq!(rooms.last(), Some(&(LENGTH + PIECE)));
         }
-        let outgrown = rooms[..rooms.len() - 1].iter();
-        let short: usize = outgrown.filter(|room| **room < GIVEN_BACK).sum();
-        assert!(short < 2 << 20, "{rooms:?}");
-        assert_eq!(rooms.last(), Some(&((64 << 20) + PIECE)));
     }
 }

@@ -6,15 +6,16 @@ use serde_json::value::RawValue;
 use super::body;
 use super::format::{CustomId, put_error};
 use super::line::{Form, Keep, Object, error};
+use super::text::Text;
 use crate::outcome::Outcome;
 
 /// `{"custom_id":"r-1","result":{"type":"succeeded","message":{}}}`; what failed is `errored`, with the error that was
 /// answered, or one that stands for it.
-pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Vec<u8>) {
+pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Text) {
     let mut line = Object::begin(out);
     line.put("custom_id", CustomId::from(outcome).to_string());
     let mut result = Object::begin(line.key("result"));
-    let answer = outcome.reply.as_ref().map(|reply| &*reply.body);
+    let answer = outcome.reply.as_ref().map(|reply| &reply.body);
     match error(outcome) {
         None => {
             result.put("type", "succeeded");

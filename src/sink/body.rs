@@ -1,67 +1,85 @@
 //! How the body of an answer stands in a result. Floor 4: doors.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use std::io::{self, Write};
+
+use bytes::Bytes;
 use memchr::memchr2;
 use serde_json::value::RawValue;
 
-use super::line::{self, Object};
+use super::LARGE;
+use super::line::Object;
+use super::text::{Shape, Text};
 
 /// Deeper bodies stand as text: common readers of JSON, this program's included, give up at 128.
 const DEEPEST: usize = 100;
 
 /// The body of an answer, in one of the two fields that can hold it: JSON as JSON on one line, other text as a
 /// string, anything else as base64.
-pub(super) fn put(bytes: &[u8], line: &mut Object<'_>) {
-    put_as("body", bytes, line);
+pub(super) fn put(body: &Bytes, line: &mut Object<'_>) {
+    put_as("body", body, line);
 }
 
 /// The same under another name.
-pub(super) fn put_as(name: &str, bytes: &[u8], line: &mut Object<'_>) {
-    match std::str::from_utf8(bytes) {
-        Ok(text) if !is_shorter_as_base64(text) => put_text(text, line.key(name)),
-        Ok(_) | Err(_) => line.put(&format!("{name}_base64"), STANDARD.encode(bytes)),
+pub(super) fn put_as(name: &str, body: &Bytes, line: &mut Object<'_>) {
+    match str::from_utf8(body) {
+        Ok(text) if !is_shorter_as_base64(text) => put_text(body, text, line.key(name)),
+        Ok(_) | Err(_) => put_base64(body, line.key(format!("{name}_base64"))),
     }
 }
 
 /// The same as a value without a name: bytes that are no text as a string of base64.
-pub(super) fn put_value(bytes: &[u8], out: &mut Vec<u8>) {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => put_text(text, out),
-        Err(_) => line::put(STANDARD.encode(bytes), out),
+pub(super) fn put_value(body: &Bytes, out: &mut Text) {
+    match str::from_utf8(body) {
+        Ok(text) => put_text(body, text, out),
+        Err(_) => put_base64(body, out),
     }
+}
+
+/// As a string of base64.
+pub(super) fn put_base64(body: &Bytes, out: &mut Text) {
+    out.push(b'"');
+    out.body(body, Shape::Base64);
+    out.push(b'"');
 }
 
 /// Whether a long text is mostly of what a string has to escape, as a body of zeros is: its line would be six times as
 /// long as it is.
 fn is_shorter_as_base64(text: &str) -> bool {
-    const LONG: usize = 1 << 20;
     let more = |byte: u8| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
         ..0x20 => 5,
         _ => 0,
     };
-    text.len() > LONG && text.bytes().map(more).sum::<usize>() > text.len() / 3 && !is_json(text)
+    text.len() > LARGE && text.bytes().map(more).sum::<usize>() > text.len() / 3 && !is_json(text)
 }
 
 fn is_json(text: &str) -> bool {
     serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
-fn put_text(text: &str, out: &mut Vec<u8>) {
-    if !is_json(text) {
-        return line::put(text, out);
-    }
+fn put_text(body: &Bytes, text: &str, out: &mut Text) {
     let start = out.len();
-    if compact(text, out) > DEEPEST {
-        out.truncate(start);
-        line::put(text, out);
-    }
+    let shape = if !is_json(text) {
+        Shape::String
+    } else if text.len() > LARGE {
+        match compact(text, &mut io::sink()) {
+            Ok(..=DEEPEST) => Shape::Json,
+            Ok(_) | Err(_) => Shape::String,
+        }
+    } else {
+        // One pass will do, as it can be taken back.
+        match compact(text, &mut **out) {
+            Ok(..=DEEPEST) => return,
+            Ok(_) | Err(_) => Shape::String,
+        }
+    };
+    out.truncate(start);
+    out.body(body, shape);
 }
 
 /// Writes valid JSON without white space outside of strings, numbers as they were written; returns how deep it
 /// nests. Strings of valid JSON hold no line breaks (RFC 8259 §7), so it is one line.
-pub(super) fn compact(json: &str, out: &mut Vec<u8>) -> usize {
+pub(super) fn compact(json: &str, out: &mut impl Write) -> io::Result<usize> {
     let (mut depth, mut deepest): (usize, usize) = (0, 0);
     let mut rest = json.as_bytes();
     // What was seen and not yet written.
@@ -70,7 +88,7 @@ pub(super) fn compact(json: &str, out: &mut Vec<u8>) -> usize {
         match byte {
             b'"' => seen += string_length(&rest[seen..]),
             b' ' | b'\t' | b'\r' | b'\n' => {
-                out.extend_from_slice(&rest[..seen]);
+                out.write_all(&rest[..seen])?;
                 rest = &rest[seen + 1..];
                 seen = 0;
             }
@@ -86,8 +104,8 @@ pub(super) fn compact(json: &str, out: &mut Vec<u8>) -> usize {
             _ => seen += 1,
         }
     }
-    out.extend_from_slice(rest);
-    deepest
+    out.write_all(rest)?;
+    Ok(deepest)
 }
 
 /// The length of the string that JSON begins with, quotes included.
@@ -109,11 +127,13 @@ mod tests {
     use super::*;
 
     fn shown(bytes: &[u8]) -> String {
-        let mut out = Vec::new();
+        let mut out = Text::default();
         let mut line = Object::begin(&mut out);
-        put(bytes, &mut line);
+        put(&Bytes::copy_from_slice(bytes), &mut line);
         line.end();
-        String::from_utf8(out).unwrap()
+        let mut written = Vec::new();
+        out.write(0..out.len(), &mut written).unwrap();
+        String::from_utf8(written).unwrap()
     }
 
     #[test]
@@ -138,12 +158,14 @@ mod tests {
 
     #[test]
     fn a_body_nested_too_deep_for_readers_is_a_string() {
-        for (depth, start) in [
-            (100, "{\"body\":[["),
-            (101, "{\"body\":\"[["),
-            (100_000, "{\"body\":\"[["),
+        for (depth, blanks, start) in [
+            (100, 0, "{\"body\":[["),
+            (100, 2 << 20, "{\"body\":[["),
+            (101, 0, "{\"body\":\"[["),
+            (101, 2 << 20, "{\"body\":\"[["),
+            (100_000, 0, "{\"body\":\"[["),
         ] {
-            let body = "[".repeat(depth) + &"]".repeat(depth);
+            let body = "[".repeat(depth) + &" ".repeat(blanks) + &"]".repeat(depth);
             let shown = shown(body.as_bytes());
             assert!(shown.starts_with(start), "{depth}: {}", &shown[..20]);
             serde_json::from_str::<serde_json::Value>(&shown).unwrap();

@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
+
 use super::line::{Form, Keep, error};
+use super::text::{Shape, Text};
 use crate::outcome::Outcome;
 use crate::units::millis;
 
@@ -11,7 +14,7 @@ pub(super) const HEAD: &str = "seq,line,file,id,status,http_status,attempts,queu
                                tokens_reserved,tokens_used,url,error_kind,error_message,body,meta\n";
 
 /// A row. Text that a spreadsheet would take for a formula has a `'` before it (OWASP, CSV Injection).
-pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Vec<u8>) {
+pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Text) {
     let job = outcome.line.as_ref().ok();
     let (place, id) = match &outcome.line {
         Ok(job) => (&job.place, job.id.as_deref()),
@@ -20,7 +23,13 @@ pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Vec<u8>) {
     let last = outcome.tries.last();
     let (kind, message) = error(outcome).map_or_else(Default::default, |it| (it.kind, it.message));
     let body = outcome.reply.as_ref().filter(|_| form.body == Keep::Keep);
-    let body = body.map(|reply| String::from_utf8_lossy(&reply.body));
+    let body = body.map(|reply| {
+        let before = match reply.body.first() {
+            Some(first) if is_formula(char::from(*first)) => "'",
+            Some(_) | None => "",
+        };
+        (&reply.body, Shape::Cell(before))
+    });
     let meta = job.and_then(|job| job.meta()).map(String::from_utf8_lossy);
     let units = outcome.units.map(|spent| spent.total);
     record(
@@ -41,9 +50,9 @@ pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Vec<u8>) {
             &safe(&job.map_or(Cow::Borrowed(""), |job| job.target.shown())),
             kind,
             &safe(&message),
-            &safe(&body.unwrap_or_default()),
-            &safe(&meta.unwrap_or_default()),
         ],
+        body,
+        [&*safe(&meta.unwrap_or_default())],
         out,
     );
 }
@@ -53,15 +62,34 @@ fn number(value: Option<impl ToString>) -> String {
 }
 
 fn safe(text: &str) -> Cow<'_, str> {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) {
+    if text.starts_with(is_formula) {
         Cow::Owned(format!("'{text}"))
     } else {
         Cow::Borrowed(text)
     }
 }
 
-/// One row, quoted where that is needed (RFC 4180).
-pub(super) fn record<const N: usize>(cells: [&str; N], out: &mut Vec<u8>) {
+fn is_formula(first: char) -> bool {
+    ['=', '+', '-', '@', '\t', '\r', '\n'].contains(&first)
+}
+
+/// One row, quoted where that is needed (RFC 4180), with a body between two parts of it.
+pub(super) fn record<const N: usize, const M: usize>(
+    before: [&str; N],
+    body: Option<(&Bytes, Shape)>,
+    after: [&str; M],
+    out: &mut Text,
+) {
+    cells(before.into_iter().chain([""]), out);
+    // An empty cell ends the first part: what stands before it is the place of the body.
+    out.pop();
+    if let Some((body, shape)) = body {
+        out.body(body, shape);
+    }
+    cells([""].into_iter().chain(after), out);
+}
+
+fn cells<'a>(cells: impl Iterator<Item = &'a str>, out: &mut Vec<u8>) {
     let mut writer = csv::Writer::from_writer(out);
     let written = writer
         .write_record(cells)

@@ -1,16 +1,19 @@
 //! Results as the parallel request processor of the `OpenAI` Cookbook saves them. Floor 4: doors.
 
+use bytes::Bytes;
+
 use super::body::put_value;
 use super::line::{Form, Keep, error, put};
+use super::text::Text;
 use crate::outcome::{Outcome, Status};
 
 /// `[request, answer]`, or with metadata `[request, answer, metadata]`. What failed has in the place of its answer the
 /// list of its errors, one for each try.
-pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Vec<u8>) {
+pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Text) {
     let job = outcome.line.as_ref().ok();
     out.push(b'[');
-    match job.and_then(|job| job.body()) {
-        Some(body) => put_value(body, out),
+    match job.filter(|job| job.body().is_some()) {
+        Some(job) => put_value(&job.shared_body(), out),
         None => put((), out),
     }
     out.push(b',');
@@ -23,7 +26,7 @@ pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Vec<u8>) {
     }
     if let Some(meta) = job.and_then(|job| job.meta()) {
         out.push(b',');
-        put_value(meta, out);
+        put_value(&Bytes::copy_from_slice(meta), out);
     }
     out.extend_from_slice(b"]\n");
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::line::{ErrorRow, Form, Object};
+use super::text::Text;
 use super::{anthropic, cells, cookbook, openai, vegeta};
 use crate::job::{History, JobHash, NoJob};
 use crate::outcome::Outcome;
@@ -33,7 +34,7 @@ struct Row {
     format: Format,
     word: &'static str,
     /// Adds an outcome, with its line break.
-    write: fn(&Form, &Outcome, &mut Vec<u8>),
+    write: fn(&Form, &Outcome, &mut Text),
     /// What stands before the first.
     head: &'static str,
 }
@@ -131,7 +132,7 @@ impl fmt::Display for Format {
 
 impl Form {
     /// Adds an outcome, with its line break.
-    pub fn write(&self, outcome: &Outcome, out: &mut Vec<u8>) {
+    pub fn write(&self, outcome: &Outcome, out: &mut Text) {
         (self.format.row().write)(self, outcome, out);
     }
 }
@@ -204,7 +205,7 @@ impl fmt::Display for CustomId<'_> {
 }
 
 /// An error as an object with these two members.
-pub(super) fn put_error(names: [&str; 2], error: &ErrorRow<'_>, out: &mut Vec<u8>) {
+pub(super) fn put_error(names: [&str; 2], error: &ErrorRow<'_>, out: &mut Text) {
     let mut object = Object::begin(out);
     object.put(names[0], error.kind);
     object.put(names[1], &*error.message);

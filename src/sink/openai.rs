@@ -3,12 +3,13 @@
 use super::body;
 use super::format::{CustomId, put_error};
 use super::line::{Form, Keep, Object, error};
+use super::text::Text;
 use crate::fields::text;
 use crate::outcome::{Outcome, Reply};
 
 /// `{"id":"batch_req_7","custom_id":"r-1","response":{"status_code":200,"request_id":"q","body":{}},"error":null}`, as
 /// the reference of the API has it; one file holds what failed, too, with both its answer and its error.
-pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Vec<u8>) {
+pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Text) {
     let mut line = Object::begin(out);
     line.put("id", format!("batch_req_{}", outcome.seq));
     line.put("custom_id", CustomId::from(outcome).to_string());
@@ -24,7 +25,7 @@ pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-fn response(form: &Form, reply: &Reply, out: &mut Vec<u8>) {
+fn response(form: &Form, reply: &Reply, out: &mut Text) {
     let id = reply.head.headers.get(&REQUEST_ID).and_then(text);
     let mut object = Object::begin(out);
     object.put("status_code", reply.head.status.as_u16());

@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 
+use super::body::put_base64;
 use super::line::{Form, Keep, Object, error, shown};
+use super::text::{Shape, Text};
 use crate::outcome::Outcome;
 use crate::units::{nanos, show_moment};
 
 /// What both forms tell.
-struct Hit {
+struct Hit<'a> {
     /// Nanoseconds since the Unix epoch: of its send, or, if there was none, of the start of the run.
     sent: u64,
     /// Nanoseconds.
@@ -22,15 +25,15 @@ struct Hit {
     bytes_in: usize,
     /// Empty: it is a success.
     error: String,
-    body: Option<String>,
+    body: Option<&'a Bytes>,
     method: String,
     url: String,
     /// By names in the spelling that Go looks them up by.
     headers: BTreeMap<String, Vec<String>>,
 }
 
-impl Hit {
-    fn of(form: &Form, outcome: &Outcome) -> Self {
+impl<'a> Hit<'a> {
+    fn of(form: &Form, outcome: &'a Outcome) -> Self {
         let (last, job, reply) = (
             outcome.tries.last(),
             outcome.line.as_ref().ok(),
@@ -58,7 +61,7 @@ impl Hit {
             bytes_out: job.and_then(|job| job.body()).map_or(0, <[u8]>::len),
             bytes_in: reply.map_or(0, |reply| reply.body.len()),
             error: said.unwrap_or_default(),
-            body: body.map(|reply| STANDARD.encode(&reply.body)),
+            body: body.map(|reply| &reply.body),
             method: job.map_or_else(String::new, |job| job.method.to_string()),
             url: job.map_or_else(String::new, |job| job.target.shown().into_owned()),
             headers,
@@ -82,7 +85,7 @@ fn canonical(name: &[u8]) -> String {
 }
 
 /// The members of `Result` in lib/results.go, in their order.
-pub(super) fn write_json(form: &Form, outcome: &Outcome, out: &mut Vec<u8>) {
+pub(super) fn write_json(form: &Form, outcome: &Outcome, out: &mut Text) {
     let hit = Hit::of(form, outcome);
     let mut line = Object::begin(out);
     line.put("attack", "");
@@ -94,7 +97,10 @@ pub(super) fn write_json(form: &Form, outcome: &Outcome, out: &mut Vec<u8>) {
     line.put("bytes_out", hit.bytes_out);
     line.put("bytes_in", hit.bytes_in);
     line.put("error", hit.error);
-    line.put("body", hit.body);
+    match hit.body {
+        Some(body) => put_base64(body, line.key("body")),
+        None => line.put("body", ()),
+    }
     line.put("method", hit.method);
     line.put("url", hit.url);
     line.put("headers", hit.headers);
@@ -103,7 +109,7 @@ pub(super) fn write_json(form: &Form, outcome: &Outcome, out: &mut Vec<u8>) {
 }
 
 /// The twelve columns of its CSV encoder.
-pub(super) fn write_csv(form: &Form, outcome: &Outcome, out: &mut Vec<u8>) {
+pub(super) fn write_csv(form: &Form, outcome: &Outcome, out: &mut Text) {
     let hit = Hit::of(form, outcome);
     let mut headers = String::new();
     for (name, values) in &hit.headers {
@@ -123,7 +129,9 @@ pub(super) fn write_csv(form: &Form, outcome: &Outcome, out: &mut Vec<u8>) {
             &hit.bytes_out.to_string(),
             &hit.bytes_in.to_string(),
             &hit.error,
-            hit.body.as_deref().unwrap_or_default(),
+        ],
+        hit.body.map(|body| (body, Shape::Base64)),
+        [
             "",
             &outcome.seq.to_string(),
             &hit.method,

@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
 use rustix::time::Timespec;
 
+use super::text::Text;
 use super::{Form, Fsync};
 use crate::engine::{Event, Ticket};
 use crate::error::{Exit, Problem, to_write};
@@ -136,8 +137,7 @@ impl Writer {
         for (ticket, _) in (lines.ends.drain(..)).take_while(|&(_, end)| end <= written) {
             tell(Event::Recorded(ticket));
         }
-        lines.text.clear();
-        lines.text.shrink_to(ONE_WRITE);
+        lines.text.forget(ONE_WRITE);
         done.map_err(|why| {
             let problem = problem(self.out, &self.name, &why);
             tell(Event::SinkLost(problem.clone()));
@@ -167,7 +167,7 @@ impl Writer {
 /// Lines that wait to be written.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    text: Vec<u8>,
+    text: Text,
     /// The ticket of each, and the length of the text up to its end.
     ends: Vec<(Ticket, usize)>,
 }
@@ -177,16 +177,16 @@ impl Lines {
     pub(super) fn add(&mut self, ticket: Ticket, outcome: &Outcome, form: &Form) -> usize {
         form.write(outcome, &mut self.text);
         self.ends.push((ticket, self.text.len()));
-        self.text.len()
+        self.text.length()
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Without one that broke off while it was added.
-    fn whole(&self) -> &[u8] {
-        &self.text[..self.ends.last().map_or(0, |&(_, end)| end)]
+    /// Where they end, without one that broke off while it was added.
+    fn end(&self) -> usize {
+        self.ends.last().map_or(0, |&(_, end)| end)
     }
 }
 
@@ -229,27 +229,67 @@ fn problem(out: Out, name: &str, why: &io::Error) -> Problem {
 
 /// Writes to a file, and how much of the text is in it: all, or the lines that are whole.
 fn write_to(file: &mut File, lines: &Lines) -> (usize, io::Result<()>) {
-    let text = lines.whole();
-    let mut written = 0;
-    let why = loop {
-        match file.write(&text[written..]) {
-            Ok(0) if written < text.len() => break io::ErrorKind::WriteZero.into(),
-            Ok(more) if written + more == text.len() => return (text.len(), Ok(())),
-            Ok(more) => written += more,
-            Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
-            // A pipe that another program has made so.
-            Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
-                let _ = poll(&mut [PollFd::new(file, PollFlags::OUT)], None);
-            }
-            Err(why) => break why,
-        }
-    };
-    let ends = lines.ends.iter().map(|&(_, end)| end);
-    let whole = ends.take_while(|&end| end <= written).last().unwrap_or(0);
-    // Only a regular file has a place to go back to; the failure that is told is the one of the write.
-    if let Ok(at) = file.stream_position() {
-        let torn = (written - whole) as u64;
-        let _ = file.set_len(at.saturating_sub(torn));
+    let mut out = Counted { file, written: 0 };
+    if let Some(text) = lines.text.plain(0..lines.end()) {
+        let done = out.write_all(text);
+        let ends = lines.ends.iter().map(|&(_, end)| end);
+        let whole = match done {
+            Ok(()) => text.len(),
+            Err(_) => ends
+                .take_while(|&end| end <= out.written)
+                .last()
+                .unwrap_or(0),
+        };
+        out.cut(out.written - whole);
+        return (whole, done);
     }
-    (whole, Err(why))
+    let mut whole = 0;
+    for &(_, end) in &lines.ends {
+        let before = out.written;
+        if let Err(why) = lines.text.write(whole..end, &mut out) {
+            out.cut(out.written - before);
+            return (whole, Err(why));
+        }
+        whole = end;
+    }
+    (whole, Ok(()))
+}
+
+/// A file, and how many bytes it has taken.
+struct Counted<'a> {
+    file: &'a mut File,
+    written: usize,
+}
+
+impl Counted<'_> {
+    /// Takes back so much. Only a regular file has a place to go back to; the failure that is told is the one of the write.
+    fn cut(&mut self, torn: usize) {
+        if torn > 0
+            && let Ok(at) = self.file.stream_position()
+        {
+            let _ = self.file.set_len(at.saturating_sub(torn as u64));
+        }
+    }
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.file.write(bytes) {
+                Ok(written) => {
+                    self.written += written;
+                    return Ok(written);
+                }
+                // A pipe that another program has made so.
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
+                    let _ = poll(&mut [PollFd::new(&*self.file, PollFlags::OUT)], None);
+                }
+                Err(why) => return Err(why),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

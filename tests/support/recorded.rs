@@ -11,7 +11,7 @@ use shaper::manifest::{Ended, Limit, Manifest, Owners};
 use shaper::metrics::{AtOnce, Setup};
 use shaper::outcome::{Failure, Reply};
 use shaper::report::{Facts, Report, Standing, json};
-use shaper::sink::{Form, Format, Inputs, Keep, Tell};
+use shaper::sink::{Form, Format, Inputs, Keep, Tell, Text};
 use shaper::units::{Cost, Tick};
 
 /// What a run has left, and what it has told at its end.
@@ -81,7 +81,7 @@ pub(crate) fn recorded_at(
         keys: Vec::new(),
     };
     let form = form.for_limits(&rules.limits);
-    let mut results = Vec::new();
+    let mut results = Text::default();
     let mut watch = |seen: Seen<'_>| {
         if let Seen::Done(_, outcome) = seen {
             form.write(outcome, &mut results);
@@ -134,7 +134,7 @@ pub(crate) fn recorded_at(
         owners: Some(Owners::of(&report.summary.tally.timeline, started_us, None)),
     };
     Recorded {
-        results,
+        results: results.to_vec(),
         run: serde_json::to_vec(&run).expect("it is JSON"),
         report: json::json(&report),
     }
