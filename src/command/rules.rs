@@ -76,6 +76,7 @@ impl RuleArgs {
             },
             provider: retry.provider,
             adaptive: retry.adaptive,
+            learnt_per: self.learnt_per().cloned(),
             re_entry: Some(RE_ENTRY),
             timeout: retry.timeout.limit().unwrap_or(Duration::MAX),
             look_ahead: LookAhead {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::args::{LimitArgs, RuleArgs};
 use super::values::{Bound, Burst};
 use crate::error::Problem;
-use crate::limit::{Counts, KeyBy, Spec, keys_of};
+use crate::limit::{Counts, KeyBy, Spec, all_keys};
 use crate::metrics::Owner;
 use crate::units::{Cost, Rate};
 
@@ -25,11 +25,12 @@ impl RuleArgs {
 
     /// The keys by which limits are kept apart: these, and those that are learnt.
     pub(super) fn keys(&self, limits: &[Spec]) -> Vec<KeyBy> {
-        let mut keys = keys_of(limits);
-        let learnt = self.limits.per.as_ref().filter(|_| self.retry.adaptive);
-        let learnt = learnt.filter(|key| !keys.contains(key));
-        keys.extend(learnt.cloned());
-        keys
+        all_keys(limits, self.learnt_per())
+    }
+
+    /// By which of them those that are learnt are.
+    pub(super) fn learnt_per(&self) -> Option<&KeyBy> {
+        self.limits.per.as_ref().filter(|_| self.retry.adaptive)
     }
 }
 

@@ -16,7 +16,7 @@ use super::paid::Paid;
 use super::talk::Ticket;
 use super::{Action, Engine, Grant, HAS_WORK, IN_A_LANE};
 use crate::job::{Job, host_of};
-use crate::limit::{KeyBy, keys_of};
+use crate::limit::{KeyBy, all_keys};
 use crate::outcome::{Failure, FailureKind, Head, Hop, Reached, Reply, Try};
 use crate::redirect::{Follow, Trail, is_redirect, tells_where_to_look};
 use crate::retry::{Final, Policy, Said, Verdict};
@@ -127,7 +127,7 @@ impl Engine {
     /// What is asked elsewhere has the keys of its job, but for its host.
     fn with_keys_of_its_host(&self, job: Job) -> Job {
         let host = host_of(&job.target.url).into();
-        let keys = keys_of(&self.rules.limits);
+        let keys = all_keys(&self.rules.limits, self.rules.learnt_per.as_ref());
         let each = keys.iter().zip(&job.keys);
         let keys = each.map(|(by, value)| match by {
             KeyBy::Host => Arc::clone(&host),

@@ -8,7 +8,7 @@ use super::charge::Charge;
 use super::share::Sharing;
 use super::{LookAhead, Seam, StopIf};
 use crate::job::Job;
-use crate::limit::{Kind, NeverFits, Setting, Spec};
+use crate::limit::{KeyBy, Kind, NeverFits, Setting, Spec};
 use crate::metrics::{AtOnce, Owner, Setup, SlotsBy};
 use crate::proof::Proof;
 use crate::quota::Provider;
@@ -52,6 +52,8 @@ pub struct Rules {
     pub provider: Option<&'static Provider>,
     /// Whether the limits of the servers are learnt from their answers, and kept beside the own ones.
     pub adaptive: bool,
+    /// What these are kept apart for, besides what the limits are.
+    pub learnt_per: Option<KeyBy>,
     /// After a pause that a server has asked for, jobs of its key go at least so far apart; `None`: as fast as they may.
     pub re_entry: Option<Duration>,
     /// How far back a grant may be charged: a late wake-up within it costs no rate. Kept below the
@@ -188,6 +190,7 @@ impl Default for Rules {
             breaks_after: BREAKS_AFTER,
             provider: None,
             adaptive: false,
+            learnt_per: None,
             re_entry: None,
             slack: Duration::ZERO,
             lead: None,

@@ -33,6 +33,14 @@ pub fn keys_of(limits: &[Spec]) -> Vec<KeyBy> {
     keys
 }
 
+/// The same, with the key of limits that are learnt behind them, if that is another.
+pub fn all_keys(limits: &[Spec], learnt: Option<&KeyBy>) -> Vec<KeyBy> {
+    let mut keys = keys_of(limits);
+    let learnt = learnt.filter(|key| !keys.contains(key)).cloned();
+    keys.extend(learnt);
+    keys
+}
+
 impl fmt::Display for KeyBy {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -25,7 +25,7 @@ pub use bucket::Bucket;
 pub use counter::Counter;
 pub use fixed::Fixed;
 pub use grammar::LIMIT_FORM;
-pub use key::{KEY_FORM, KeyBy, keys_of};
+pub use key::{KEY_FORM, KeyBy, all_keys, keys_of};
 pub use kind::Kind;
 pub use leaky::Leaky;
 pub use pace::Pace;

@@ -8,7 +8,7 @@ use shaper::drive::simulated::{self, Seen, Simulation};
 use shaper::engine::{End, Grant, Rules};
 use shaper::fields::Fields;
 use shaper::job::{Job, Origin, Target};
-use shaper::limit::keys_of;
+use shaper::limit::{KeyBy, all_keys};
 use shaper::outcome::{Failure, FailureKind, Reply, Try};
 use shaper::redirect::Follow;
 use shaper::units::Cost;
@@ -67,7 +67,7 @@ fn run(rules: Rules, jobs: &[Job]) -> (Vec<(String, u64)>, Tries) {
         follow: Follow::Redirects,
         ..rules
     };
-    let keys = keys_of(&rules.limits).len();
+    let keys = all_keys(&rules.limits, rules.learnt_per.as_ref()).len();
     let lines = jobs.iter().map(|job| {
         let host = job.target.url.host_str().unwrap().into();
         let keys = vec![host; keys].into();
@@ -157,6 +157,15 @@ fn a_redirect_pays_the_limit_of_the_host_that_it_leads_to() {
     ];
     assert_eq!(places(&sent), order);
     assert_eq!(&*done[&1][0].hops[0].keys[0], "b");
+}
+
+#[test]
+fn a_redirect_has_the_key_of_limits_that_are_only_learnt() {
+    let mut learns = rules(Some(9), vec![]);
+    (learns.adaptive, learns.learnt_per) = (true, Some(KeyBy::Host));
+    let (_, done) = run(learns, &[ask(0, "http://a/to/b/x", None)]);
+    let keys: Vec<_> = done[&0][0].hops[0].keys.iter().map(|key| &**key).collect();
+    assert_eq!(keys, ["b"]);
 }
 
 #[test]
