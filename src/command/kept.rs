@@ -96,6 +96,7 @@ impl Kept {
             arrivals: args.rules.arrivals().ok().map(|it| it.to_string()),
             refund: Some(args.rules.units.refund.to_string()),
             shared: None,
+            redirects: Some(args.http.redirects()),
             seed,
             host: manifest::host(),
             started_us: clock.epoch_micros(Tick::ZERO),

@@ -13,7 +13,6 @@ use crate::letters::calm_path;
 use crate::limit::{Setting, Since, Spec, keys_of};
 use crate::manifest::{self, Before, Manifest, Owners, Unrecorded};
 use crate::outcome::Status;
-use crate::redirect;
 use crate::report::hung;
 use crate::report::limits::INDENT;
 use crate::results::{self, Damage, Earlier, Needs, Tail};
@@ -103,19 +102,17 @@ pub(super) fn open(
     let slots = args.rules.limits.concurrency.limit().map(Cost::get);
     let told = before.iter();
     // A try that follows redirects has sent several requests, and a run that was cut off has told of none of them.
-    let each = if args.http.follow {
-        1 + redirect::MOST as u64
-    } else {
-        1
+    let requests = |tries: Option<u64>, redirects: Option<u64>| {
+        let each = redirects.unwrap_or(args.http.redirects()).saturating_add(1);
+        tries.map(|tries| tries.saturating_mul(each))
     };
-    let requests = |tries: Option<u64>| tries.map(|tries| tries.saturating_mul(each));
     let told = told.map(|run| {
         let last = Tick(run.last_us.saturating_mul(1_000));
-        (last, requests(run.cut_off))
+        (last, requests(run.cut_off, run.redirects))
     });
     // Results without a word about their run. It would have said what it is before it sent anything.
     let untold = before.is_empty() && !earlier.done.is_empty();
-    let untold = untold.then(|| (last, requests(slots)));
+    let untold = untold.then(|| (last, requests(slots, None)));
     let since = if earlier.older > 0 {
         Since::Later
     } else {

@@ -62,6 +62,9 @@ pub struct Manifest {
     /// Where, and under which name, the limits were shared; `None` if they were those of this run alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<Shared>,
+    /// The most redirects that a try followed.
+    #[serde(default)]
+    pub redirects: Option<u64>,
     /// Of the jitter.
     pub seed: u64,
     /// The name of the machine.
@@ -93,6 +96,9 @@ pub struct Before {
     pub sends: Option<u64>,
     /// The most tries that may have been sent and are in no line; `None` if nobody knows.
     pub cut_off: Option<u64>,
+    /// The most redirects that each of them followed; `None` if nothing tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redirects: Option<u64>,
     /// What its results do not tell; `None` if it was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
@@ -253,6 +259,7 @@ impl Manifest {
             last_us,
             sends: self.ended.as_ref().map(|ended| ended.sends),
             cut_off: self.own_cut_off(),
+            redirects: self.redirects,
             figures: self.ended.as_ref().and_then(|ended| ended.figures.clone()),
             unrecorded: self
                 .ended
@@ -415,6 +422,7 @@ mod tests {
             arrivals: None,
             slots_by: SlotsBy::Files,
             refund: None,
+            redirects: Some(10),
             seed: 7,
             host: host(),
             started_us: 1_700_000_000_000_000,

@@ -245,3 +245,32 @@ fn the_time_of_a_try_counts_over_its_redirects() {
         assert_eq!(hops(result).len(), 1);
     }
 }
+
+#[test]
+fn a_run_that_was_killed_may_have_followed_redirects_though_the_next_follows_none() {
+    let server = Server::start([Step::ok()]);
+    let run = |args: &[&str]| {
+        Shaper::run()
+            .args(["-c", "2", "--window", "30/1h"])
+            .args(args)
+            .with_results()
+    };
+    for (follow, left) in [(&["--follow"][..], 30 - 2 * 11), (&[], 30 - 2)] {
+        let first = run(follow).jobs("jobs.urls", server.list(1)).output();
+        first.exits(0);
+        let mut told: Value =
+            serde_json::from_slice(&first.bytes("out.jsonl.run")).expect("it is JSON");
+        assert_eq!(told["redirects"], if follow.is_empty() { 0 } else { 10 });
+        // As a kill leaves it.
+        told["ended"] = Value::Null;
+        let next = run(&["--resume", "--queue-timeout", "60s"])
+            .jobs("jobs.urls", server.list(40))
+            .file(OUT, first.bytes(OUT))
+            .file("out.jsonl.run", told.to_string())
+            .output();
+        next.exits(1);
+        let results = next.results();
+        let ok = results.iter().filter(|result| result["status"] == "ok");
+        assert_eq!(ok.count(), left, "{follow:?}: {next}");
+    }
+}

@@ -126,6 +126,7 @@ pub(crate) fn recorded_at(
         shared: None,
         arrivals: Some(rules.arrivals.to_string()),
         refund: Some(rules.refund.to_string()),
+        redirects: Some(0),
         seed: 7,
         host: "h".to_owned(),
         started_us,

@@ -25,6 +25,7 @@ use crate::letters::calm_path;
 use crate::limit::{KeyBy, Spec};
 use crate::model::ModelSpec;
 use crate::quota::Provider;
+use crate::redirect;
 use crate::retry::{Backoff, FaultAt, Jitter, RetryOn, RetryUnsafe};
 use crate::sink::{self, Fsync, Keep};
 use crate::source::{Filter, Format, HttpUrl, LogFields, Pick, Rewrite, Shard, Template};
@@ -331,6 +332,17 @@ pub(in crate::command) struct TransportArgs {
     /// For https.
     #[command(flatten)]
     tls: TlsArgs,
+}
+
+impl HttpArgs {
+    /// The most redirects that a try follows.
+    pub(in crate::command) fn redirects(&self) -> u64 {
+        if self.follow {
+            redirect::MOST as u64
+        } else {
+            0
+        }
+    }
 }
 
 impl TransportArgs {
