@@ -25,6 +25,7 @@ mod cli {
     mod man;
     mod metrics;
     mod names;
+    mod nginx;
     mod ordered;
     mod output;
     mod picks;

@@ -1,5 +1,6 @@
 //! What the tests of the program share: a server to send to, and the program itself.
 
+pub(crate) mod nginx;
 pub(crate) mod program;
 pub(crate) mod recorded;
 pub(crate) mod secure;
