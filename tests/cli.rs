@@ -19,6 +19,7 @@ mod cli {
     mod help;
     mod hosts;
     mod input;
+    mod keep_alive;
     mod keys;
     mod limit_flags;
     mod limits;
