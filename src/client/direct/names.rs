@@ -58,7 +58,17 @@ impl Names {
         &self,
         clock: Clock,
     ) -> Result<Arc<[SocketAddr]>, Arc<io::Error>> {
-        let asked = clock.now();
+        let look_up = async || Ok(lookup_host((&*self.host, self.port)).await?.collect());
+        self.addresses_by(look_up, || clock.now()).await
+    }
+
+    /// The same, looked up so, by this time.
+    async fn addresses_by(
+        &self,
+        look_up: impl AsyncFnOnce() -> io::Result<Vec<SocketAddr>>,
+        now: impl Fn() -> Tick,
+    ) -> Result<Arc<[SocketAddr]>, Arc<io::Error>> {
+        let asked = now();
         let mut found = self.found.lock().await;
         if let Some(known) = &*found {
             let fresh = known.addresses.is_ok() && asked.since(known.at) < REMEMBERED;
@@ -66,13 +76,13 @@ impl Names {
                 return known.addresses.clone();
             }
         }
-        let looked_up = lookup_host((&*self.host, self.port)).await;
+        let looked_up = look_up().await;
         let addresses = looked_up
-            .and_then(|all| self.reach.of_name(all))
+            .and_then(|all| self.reach.of_name(all.into_iter()))
             .map(in_turn)
             .map_err(Arc::new);
         *found = Some(Found {
-            at: clock.now(),
+            at: now(),
             addresses: addresses.clone(),
         });
         addresses
@@ -99,7 +109,85 @@ fn in_turn(all: Vec<SocketAddr>) -> Arc<[SocketAddr]> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::future::poll_fn;
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
     use super::*;
+
+    /// A resolver that counts what it is asked, and a clock that stands still.
+    #[derive(Default)]
+    struct Resolver {
+        asked: Cell<u32>,
+        /// What it knows, once it may answer.
+        answer: Cell<Option<bool>>,
+        now: Cell<Tick>,
+    }
+
+    impl Resolver {
+        async fn look_up(&self) -> io::Result<Vec<SocketAddr>> {
+            self.asked.set(self.asked.get() + 1);
+            let answer = poll_fn(|_| match self.answer.get() {
+                Some(knows) => Poll::Ready(knows),
+                None => Poll::Pending,
+            });
+            if answer.await {
+                Ok(vec![([127, 0, 0, 1], 1).into()])
+            } else {
+                Err(io::ErrorKind::NotFound.into())
+            }
+        }
+
+        /// How many of so many tries that ask together get addresses, where it answers a second later; and how often
+        /// it was asked for that.
+        fn ask(&self, names: &Names, tries: usize, knows: bool) -> (usize, u32) {
+            let before = self.asked.replace(0);
+            self.answer.set(None);
+            let ask = || names.addresses_by(async || self.look_up().await, || self.now.get());
+            let mut waiting: Vec<Pin<Box<_>>> = (0..tries).map(|_| Box::pin(ask())).collect();
+            let cx = &mut Context::from_waker(Waker::noop());
+            let mut found = 0;
+            for _ in 0..2 {
+                waiting.retain_mut(|asks| match asks.as_mut().poll(cx) {
+                    Poll::Ready(addresses) => {
+                        found += usize::from(addresses.is_ok());
+                        false
+                    }
+                    Poll::Pending => true,
+                });
+                self.answer.set(Some(knows));
+                self.now.set(self.now.get().after(Duration::from_secs(1)));
+            }
+            assert!(waiting.is_empty());
+            (found, self.asked.replace(before))
+        }
+    }
+
+    #[test]
+    fn a_name_is_looked_up_once_for_all_who_ask_together_and_once_a_minute() {
+        let (resolver, names) = (Resolver::default(), Names::of("h", 1, Reach::Anywhere));
+        assert_eq!(resolver.ask(&names, 1000, true), (1000, 1));
+        for _ in 0..20 {
+            assert_eq!(
+                resolver.ask(&names, 100, false),
+                (100, 0),
+                "it is remembered"
+            );
+        }
+        resolver.now.set(resolver.now.get().after(REMEMBERED));
+        assert_eq!(resolver.ask(&names, 100, true), (100, 1));
+        names.forget();
+        assert_eq!(resolver.ask(&names, 100, true), (100, 1), "it led nowhere");
+    }
+
+    #[test]
+    fn a_name_that_is_unknown_is_so_for_all_who_asked_and_looked_up_for_the_next() {
+        let (resolver, names) = (Resolver::default(), Names::of("h", 1, Reach::Anywhere));
+        assert_eq!(resolver.ask(&names, 1000, false), (0, 1));
+        assert_eq!(resolver.ask(&names, 1000, false), (0, 1));
+        assert_eq!(resolver.ask(&names, 1000, true), (1000, 1));
+    }
 
     #[test]
     fn families_take_turns_beginning_with_the_first() {
