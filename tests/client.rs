@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that unwraps nothing fails here")]
 
 mod client {
+    mod frames;
     mod hostile;
     mod streams;
 }

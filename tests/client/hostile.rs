@@ -608,7 +608,7 @@ fn an_answer_that_breaks_off_after_any_byte_is_told_as_far_as_it_came() {
 }
 
 /// A frame of HTTP/2. RFC 9113 §4.1.
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
     let mut frame = length[1..].to_vec();
     frame.extend([kind, flags]);
@@ -617,19 +617,19 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const RESET: u8 = 3;
-const SETTINGS: u8 = 4;
+pub(super) const DATA: u8 = 0;
+pub(super) const HEADERS: u8 = 1;
+pub(super) const RESET: u8 = 3;
+pub(super) const SETTINGS: u8 = 4;
 const PUSH: u8 = 5;
 const PING: u8 = 6;
-const GO_AWAY: u8 = 7;
+pub(super) const GO_AWAY: u8 = 7;
 const WINDOW: u8 = 8;
 const CONTINUATION: u8 = 9;
-const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
+pub(super) const END_STREAM: u8 = 1;
+pub(super) const END_HEADERS: u8 = 4;
 /// `:status: 200`. RFC 7541, appendix A.
-const STATUS_200: [u8; 1] = [0x88];
+pub(super) const STATUS_200: [u8; 1] = [0x88];
 
 /// Does its deed on the first stream of all, and answers the others.
 fn hostile_in_http_2(deed: Deed) -> Hostile {
