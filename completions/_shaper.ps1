@@ -31,6 +31,7 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'List every problem of an input with its place, and say what it holds; sends nothing')
             [CompletionResult]::new('verify', 'verify', [CompletionResultType]::ParameterValue, 'Prove from the recorded send times that no limit was exceeded')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Report again from results: of a run, or of shards together; or copy the jobs that failed, to run them again')
+            [CompletionResult]::new('status', 'status', [CompletionResultType]::ParameterValue, 'Tell who shares limits through Redis, and what is left of each')
             [CompletionResult]::new('mock', 'mock', [CompletionResultType]::ParameterValue, 'Serve the modelled API over HTTP')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the script that completes this command line in a shell')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Say how a command is used, or (help limits) which limit suits which server')
@@ -503,6 +504,15 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             [CompletionResult]::new('--concurrency', '--concurrency', [CompletionResultType]::ParameterName, 'Slots: requests in flight')
             [CompletionResult]::new('--ascii', '--ascii', [CompletionResultType]::ParameterName, 'No characters outside ASCII')
             [CompletionResult]::new('--failed-jobs', '--failed-jobs', [CompletionResultType]::ParameterName, 'Copy the lines of failed jobs to stdout, byte for byte; needs FILE.run')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help; -h is shorter')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help; -h is shorter')
+            break
+        }
+        'shaper;status' {
+            [CompletionResult]::new('--redis', '--redis', [CompletionResultType]::ParameterName, 'The Redis (or Valkey) through which limits are shared, as to the run')
+            [CompletionResult]::new('--redis-key', '--redis-key', [CompletionResultType]::ParameterName, 'The name of what is shared')
+            [CompletionResult]::new('--store-timeout', '--store-timeout', [CompletionResultType]::ParameterName, 'The longest that one command may take')
+            [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'The form: text, json, csv, none')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help; -h is shorter')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help; -h is shorter')
             break

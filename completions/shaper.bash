@@ -46,6 +46,9 @@ _shaper() {
             shaper,run)
                 cmd="shaper__subcmd__run"
                 ;;
+            shaper,status)
+                cmd="shaper__subcmd__status"
+                ;;
             shaper,verify)
                 cmd="shaper__subcmd__verify"
                 ;;
@@ -56,7 +59,7 @@ _shaper() {
 
     case "${cmd}" in
         shaper)
-            opts="-h -V --help --version run replay compare plan check verify report mock completions help man"
+            opts="-h -V --help --version run replay compare plan check verify report status mock completions help man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -533,7 +536,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__help)
-            opts="-h --help run replay compare plan check verify report mock completions man help limits"
+            opts="-h --help run replay compare plan check verify report status mock completions man help limits"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -547,7 +550,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__man)
-            opts="-h --help run replay compare plan check verify report mock completions man help"
+            opts="-h --help run replay compare plan check verify report status mock completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2422,6 +2425,45 @@ _shaper() {
                     ;;
             esac
             COMPREPLY=()
+            return 0
+            ;;
+        shaper__subcmd__status)
+            opts="-h --redis --redis-key --store-timeout --report --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --redis)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --redis-key)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --store-timeout)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --report)
+                    COMPREPLY=($(compgen -W "text json csv none" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
         shaper__subcmd__verify)

@@ -28,6 +28,7 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand check 'List every problem of an input with its place, and say what it holds; sends nothing'
             cand verify 'Prove from the recorded send times that no limit was exceeded'
             cand report 'Report again from results: of a run, or of shards together; or copy the jobs that failed, to run them again'
+            cand status 'Tell who shares limits through Redis, and what is left of each'
             cand mock 'Serve the modelled API over HTTP'
             cand completions 'Print the script that completes this command line in a shell'
             cand help 'Say how a command is used, or (help limits) which limit suits which server'
@@ -493,6 +494,14 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --concurrency 'Slots: requests in flight'
             cand --ascii 'No characters outside ASCII'
             cand --failed-jobs 'Copy the lines of failed jobs to stdout, byte for byte; needs FILE.run'
+            cand -h 'Print help; -h is shorter'
+            cand --help 'Print help; -h is shorter'
+        }
+        &'shaper;status'= {
+            cand --redis 'The Redis (or Valkey) through which limits are shared, as to the run'
+            cand --redis-key 'The name of what is shared'
+            cand --store-timeout 'The longest that one command may take'
+            cand --report 'The form: text, json, csv, none'
             cand -h 'Print help; -h is shorter'
             cand --help 'Print help; -h is shorter'
         }

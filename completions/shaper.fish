@@ -33,6 +33,7 @@ complete -c shaper -n "__fish_shaper_needs_command" -f -a "plan" -d 'The same ru
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "check" -d 'List every problem of an input with its place, and say what it holds; sends nothing'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "verify" -d 'Prove from the recorded send times that no limit was exceeded'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "report" -d 'Report again from results: of a run, or of shards together; or copy the jobs that failed, to run them again'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "status" -d 'Tell who shares limits through Redis, and what is left of each'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "mock" -d 'Serve the modelled API over HTTP'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "completions" -d 'Print the script that completes this command line in a shell'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "help" -d 'Say how a command is used, or (help limits) which limit suits which server'
@@ -639,6 +640,14 @@ complete -c shaper -n "__fish_shaper_using_subcommand report" -s c -l concurrenc
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l ascii -d 'No characters outside ASCII'
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l failed-jobs -d 'Copy the lines of failed jobs to stdout, byte for byte; needs FILE.run'
 complete -c shaper -n "__fish_shaper_using_subcommand report" -s h -l help -d 'Print help; -h is shorter'
+complete -c shaper -n "__fish_shaper_using_subcommand status" -l redis -d 'The Redis (or Valkey) through which limits are shared, as to the run' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand status" -l redis-key -d 'The name of what is shared' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand status" -l store-timeout -d 'The longest that one command may take' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand status" -l report -d 'The form: text, json, csv, none' -r -f -a "text\t'For people'
+json\t'For programs'
+csv\t'For spreadsheets'
+none\t'No report'"
+complete -c shaper -n "__fish_shaper_using_subcommand status" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_using_subcommand mock" -l listen -d 'Where to listen; loopback by default' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand mock" -l latency -d '50ms, exp:50ms (exponential), p50:80ms/p99:400ms (log-normal)' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand mock" -l limit -d 'A limit of the server, e.g. "10/1s window"; repeatable' -r -f
@@ -653,5 +662,5 @@ complete -c shaper -n "__fish_shaper_using_subcommand completions" -s h -l help 
 complete -c shaper -n "__fish_shaper_using_subcommand help" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_using_subcommand man" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_using_subcommand completions" -f -a "bash elvish fish powershell zsh"
-complete -c shaper -n "__fish_shaper_using_subcommand help" -f -a "run replay compare plan check verify report mock completions man help limits"
-complete -c shaper -n "__fish_shaper_using_subcommand man" -f -a "run replay compare plan check verify report mock completions man help"
+complete -c shaper -n "__fish_shaper_using_subcommand help" -f -a "run replay compare plan check verify report status mock completions man help limits"
+complete -c shaper -n "__fish_shaper_using_subcommand man" -f -a "run replay compare plan check verify report status mock completions man help"

@@ -23,6 +23,7 @@ mod rules;
 mod run;
 mod shorthand;
 mod show;
+mod status;
 mod typo;
 mod usage;
 mod values;
@@ -58,6 +59,7 @@ pub fn main(line: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Check(args) => check::check(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Report(args) => report::report(&args),
+        Command::Status(args) => status::status(&args),
         Command::Mock(args) => mock::mock(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => man::man(&args),

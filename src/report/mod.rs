@@ -24,6 +24,7 @@ mod proof;
 mod said;
 #[cfg(test)]
 mod samples;
+pub mod shared;
 mod sources;
 mod table;
 pub mod text;

@@ -12,8 +12,11 @@ use super::shared::as_json;
 use crate::clock::Clock;
 use crate::error::{Exit, Problem};
 
+/// Use is told in spans of so long.
+pub const SPAN: Duration = Duration::from_secs(5);
+
 /// Limits that are shared under one name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
     /// The runs that are there.
     pub members: Vec<Member>,

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::net::TcpListener;
+use std::process::Command;
 use std::time::Duration;
 
 use shaper::clock::Clock;
@@ -361,4 +362,37 @@ async fn those_who_look_see_who_is_there_and_what_is_left() {
     assert_eq!(used, [2, 50, 0, 1]);
     run.store.leave().await;
     assert_eq!(look("seen").await.unwrap().members, []);
+}
+
+#[tokio::test]
+async fn status_tells_people_and_programs_and_never_a_password() {
+    let server = Server::with(&["--requirepass", "open-sesame"]);
+    let url = server.url().replace("redis://", "redis://:open-sesame@");
+    let mut run = Run::join(&url, &of("told", &["5/h window"])).await.unwrap();
+    granted(&run.ask(&[part(0, 2)]).await);
+    let status = |url: &str, form: &str| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_shaper"));
+        program.args(["status", "--redis-key", "told", "--report", form]);
+        let output = program.env("SHAPER_REDIS", url).output().unwrap();
+        let told = [output.stdout, output.stderr].concat();
+        let told = String::from_utf8(told).unwrap();
+        assert!(!told.contains("sesame"), "{told}");
+        (output.status.code(), told)
+    };
+    let (exit, text) = status(&url, "text");
+    assert_eq!(exit, Some(0), "{text}");
+    for word in [
+        "told at redis://127.0.0.1:",
+        ": 1 run\n",
+        "5/h window\n",
+        "3 of 5 free",
+        "2 in 1m",
+    ] {
+        assert!(text.contains(word), "{word} is not in {text}");
+    }
+    let (_, json) = status(&url, "json");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["limits"][0]["free"], 3);
+    let (exit, text) = status(&url.replace("open-", ""), "text");
+    assert_eq!(exit, Some(4), "{text}");
 }

@@ -11,6 +11,7 @@ mod run;
 mod shape;
 mod share;
 mod show;
+mod status;
 mod verify;
 
 use clap::{Args, Parser, Subcommand};
@@ -29,6 +30,7 @@ pub(super) use run::{
 pub(super) use shape::ShapeArgs;
 pub(super) use share::ShareArgs;
 pub(super) use show::ShowArgs;
+pub(super) use status::StatusArgs;
 pub(super) use verify::VerifyArgs;
 
 /// Run a file of HTTP requests as fast as the API's rules allow, and no faster; lose none; and say what
@@ -46,7 +48,7 @@ pub(super) use verify::VerifyArgs;
   shaper help limits
 
 Exit codes: 0 all ok, 1 ended, some failed, 2 flags or input unusable, 3 results not written, \
-5 a --fail-if is true, 130 interrupted, 143 terminated, 141 stdout closed. Each command tells its own: shaper COMMAND --help."
+4 the store of shared limits not there, 5 a --fail-if is true, 130 interrupted, 143 terminated, 141 stdout closed. Each command tells its own: shaper COMMAND --help."
 )]
 pub(super) struct Cli {
     /// What to do.
@@ -71,6 +73,8 @@ pub(super) enum Command {
     Verify(Box<VerifyArgs>),
     /// Report again from results: of a run, or of shards together; or copy the jobs that failed, to run them again
     Report(Box<ReportArgs>),
+    /// Tell who shares limits through Redis, and what is left of each
+    Status(StatusArgs),
     /// Serve the modelled API over HTTP
     Mock(MockArgs),
     /// Print the script that completes this command line in a shell
