@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::thread;
 use std::time::Duration;
 
-use shaper::engine::share::{Answer, Common, HeldBy, Part, Wish};
+use shaper::engine::share::{Answer, AskId, Charged, Common, HeldBy, Part, Wish};
 use shaper::limit::{Spec, Used};
 use shaper::store::{Caller, Chore, Heard, Shared, Time, Who};
 use shaper::units::Cost;
@@ -262,4 +262,135 @@ fn a_limit_whose_numbers_a_double_does_not_hold_is_refused_with_the_bound() {
         "1000000/d window-counter",
     ];
     Caller::new(&shared("big", &of(&most)), who()).unwrap();
+}
+
+#[test]
+fn more_is_taken_as_far_as_it_fits_and_given_back_by_parts() {
+    let server = Server::start();
+    let what = shared("more", &of(&["10/s burst=10", "10/s window"]));
+    let mut member = Member::join(&server, &what, "m", 0);
+    let with_more = |limit, more| Part {
+        more,
+        ..part(limit, 2)
+    };
+    let answer = member.ask(0, 0, &[with_more(0, 5), with_more(1, 5)]);
+    let Answer::Granted(charged) = answer else {
+        panic!("{answer:?}");
+    };
+    let more: Vec<u64> = charged.iter().map(|charged| charged.more).collect();
+    assert_eq!(more, [5, 0], "only buckets give more");
+    let answer = member.ask(0, 0, &[with_more(0, 100)]);
+    let Answer::Granted(rest) = answer else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(rest[0].more, 1);
+    refused(&member.ask(0, 0, &[part(0, 1)]));
+    // Of what was taken beyond, three were not used.
+    let unused = part(0, 3);
+    member.settle(0, bill(&unused, &charged[0]), Used::NeverSent);
+    granted(&member.ask(0, 0, &[part(0, 3)]));
+    refused(&member.ask(0, 0, &[part(0, 1)]));
+}
+
+#[test]
+fn a_cost_above_what_a_limit_holds_goes_when_that_is_full_and_is_owed_whole() {
+    let server = Server::start();
+    for (text, opens) in [
+        // Minus fifteen, and one: 16 refill in 1.6 s.
+        ("10/s burst=10", 1_600_000),
+        // The last five stand in the third period.
+        ("10/s window", 2 * SECOND),
+        ("10/s fixed", 2 * SECOND),
+    ] {
+        let what = shared(&format!("dear {text}"), &of(&[text]));
+        let mut member = Member::join(&server, &what, "m", 0);
+        let dear = part(0, 25);
+        let answer = member.ask(0, 0, std::slice::from_ref(&dear));
+        let Answer::Granted(charged) = answer else {
+            panic!("{answer:?}");
+        };
+        member.moved(0, bill(&dear, &charged[0]));
+        let mut now = 0;
+        while let Answer::Refused(_, wait) = member.ask(now, 0, &[part(0, 1)]) {
+            now += u64::try_from(wait.as_micros()).unwrap();
+        }
+        assert_eq!(now, opens, "{text}");
+    }
+}
+
+#[test]
+fn values_of_keys_and_names_of_lanes_stand_nowhere_in_the_store() {
+    let server = Server::start();
+    let mut what = shared("secret", &of(&["10/s", "10/s window"]));
+    what.slots = Cost::new(2);
+    let mut member = Member::join(&server, &what, "m", 0);
+    let keyed = |limit| Part {
+        key: Some("sk-canary".into()),
+        ..part(limit, 1)
+    };
+    let lane = "https://host sk-canary";
+    let ask = |id| Wish::Admit {
+        id,
+        lane: lane.into(),
+        could_go: tick(0),
+        parts: [keyed(0), keyed(1)].into(),
+    };
+    member.call(0, vec![ask(AskId(1))]);
+    member.call(
+        0,
+        vec![ask(AskId(2)), Wish::Pause(lane.into(), tick(SECOND))],
+    );
+    let mut connection = server.connection();
+    for (key, _) in server.keys() {
+        assert!(!key.contains("canary"), "{key}");
+        let held: Vec<u8> = ::redis::cmd("DUMP")
+            .arg(&key)
+            .query(&mut connection)
+            .unwrap();
+        let held = String::from_utf8_lossy(&held).into_owned();
+        assert!(!held.contains("canary"), "{key}: {held}");
+    }
+}
+
+#[test]
+fn what_is_owed_and_forgiven_is_not_given_back_later() {
+    let server = Server::start();
+    let what = shared("owed", &of(&["tokens 10/s burst=10"]));
+    let mut member = Member::join(&server, &what, "m", 0);
+    let (five, one) = (part(0, 5), part(0, 1));
+    let first = granted(&member.ask(0, 0, std::slice::from_ref(&five)))[0];
+    let second = granted(&member.ask(0, 0, std::slice::from_ref(&one)))[0];
+    let of = |part: &Part, mark| bill(part, &Charged { mark, more: 0 });
+    // From 4 down to minus 10, and what lies below is forgiven.
+    member.settle(0, of(&one, second), Used::Known(1_000_000));
+    member.settle(0, of(&five, first), Used::Known(0));
+    let mut now = 0;
+    while let Answer::Refused(_, wait) = member.ask(now, 0, std::slice::from_ref(&one)) {
+        now += u64::try_from(wait.as_micros()).unwrap();
+    }
+    assert_eq!(now, 1_100_000, "11 refill in 1.1 s");
+}
+
+#[test]
+fn slots_of_one_that_was_killed_are_free_after_their_lease_and_not_before() {
+    let server = Server::start();
+    let mut what = shared("leases", &[]);
+    what.slots = Cost::new(1);
+    let mut one = Member::join(&server, &what, "one", 0);
+    let mut two = Member::join(&server, &what, "two", 0);
+    let slot = [Part {
+        of: Common::Slots,
+        ..part(0, 1)
+    }];
+    granted(&one.ask(0, 0, &slot));
+    one.call_with(10 * SECOND, vec![], Chore::Renew);
+    // It is not heard again.
+    refused(&two.ask(24 * SECOND, 0, &slot));
+    granted(&two.ask(25 * SECOND, 0, &slot));
+    // Had it only been stopped, its try is in flight all the same, and it says so.
+    one.call_with(26 * SECOND, vec![], Chore::Renew);
+    let mark = granted(&two.ask(41 * SECOND, 0, &slot))[0];
+    let of = bill(&slot[0], &Charged { mark, more: 0 });
+    two.settle(41 * SECOND, of, Used::Unknown);
+    granted(&two.ask(41 * SECOND, 0, &slot));
 }
