@@ -553,7 +553,7 @@ impl Engine {
         let (now, blocker) = (self.now, self.blocker);
         let end = now.after(self.rules.timeout);
         let out_of_time = self.out_of_time(self.roll.peek(ticket).work());
-        self.metrics.granted(now);
+        self.metrics.granted(now, granted);
         self.flying += 1;
         let seq = self.roll.get(ticket).seq;
         let work = self.roll.work(ticket);

@@ -262,13 +262,17 @@ impl Metrics {
         }
     }
 
-    /// A try was granted.
-    pub fn granted(&mut self, now: Tick) {
+    /// A try was granted at `granted`: now, or a little earlier by a store that others share.
+    pub fn granted(&mut self, now: Tick, granted: Tick) {
         if self.begun.is_none() {
             self.advance(now);
-            self.begun = Some(self.totals.copy());
+            let mut begun = self.totals.copy();
+            begun.at = granted;
+            self.begun = Some(begun);
         }
-        self.proof.granted(now);
+        // It was in flight since then.
+        self.totals.in_flight += now.since(granted).as_nanos();
+        self.proof.granted(granted);
         self.last_grant = now;
         self.in_flight += 1;
         self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
@@ -474,7 +478,7 @@ mod tests {
         };
         metrics.turn(Tick::ZERO, turn(Owner::Input));
         let second = |count| Tick::ZERO.after(Duration::from_secs(count));
-        metrics.granted(second(5));
+        metrics.granted(second(5), second(5));
         metrics.turn(second(5), turn(Owner::Nothing));
         let summary = metrics.close(second(7));
         let span = Duration::from_secs(2);

@@ -372,7 +372,7 @@ impl Run {
                 self.end(&mut metrics, job, sent, end);
             }
             while next < self.jobs && flying < self.slots && due(next) <= now {
-                metrics.granted(now);
+                metrics.granted(now, now);
                 ends.insert((now.after(self.latency), next), now);
                 (next, flying) = (next + 1, flying + 1);
             }

@@ -137,7 +137,7 @@ fn a_million_jobs_make_a_page_far_below_three_megabytes() {
             at(job * 3_000_000 + 2_000_000 + job % 999_983),
         );
         metrics.advance(sent);
-        metrics.granted(sent);
+        metrics.granted(sent, sent);
         metrics.advance(end);
         let done = Try {
             due: sent,
