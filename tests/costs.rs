@@ -110,7 +110,7 @@ fn count(metrics: &mut Metrics, now: Tick, outcome: &Outcome) {
     let job = outcome.line.as_ref().expect("every line is a job");
     metrics.read();
     for made in &outcome.tries {
-        metrics.granted(now);
+        metrics.granted(now, now);
         metrics.ended(now, made, &job.keys);
     }
     metrics.done(outcome);
