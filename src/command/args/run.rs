@@ -51,7 +51,7 @@ Examples:
   shaper run jobs.jsonl -o results.jsonl --resume --retry-failed
 
 Exit codes: 0 all ok, 1 some failed or invalid, or a --stop-if ended it, 2 flags or input unusable, 3 results
-not written, 5 a --fail-if is true, 130 interrupted, 143 terminated, 141 stdout closed."
+not written, 4 the store of shared limits not there, 5 a --fail-if is true, 130 interrupted, 143 terminated, 141 stdout closed."
 )]
 pub(in crate::command) struct RunArgs {
     /// Files of jobs (JSON lines, CSV, URLs, batches, recordings: see --format); `-`, or nothing while stdin is not a terminal, is stdin
@@ -98,7 +98,7 @@ Examples:
   shaper plan recorded.jsonl --replay --speed 60x
 
 Exit codes: 0 all ok, 1 some failed or invalid, or a --stop-if ended it, 2 flags or input unusable, 3 results
-not written, 5 a --fail-if is true, 130 interrupted, 143 terminated, 141 stdout closed."
+not written, 4 the store of shared limits not there, 5 a --fail-if is true, 130 interrupted, 143 terminated, 141 stdout closed."
 )]
 pub(in crate::command) struct ReplayArgs {
     /// The run.
