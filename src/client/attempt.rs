@@ -160,11 +160,16 @@ impl Attempt {
     pub(super) fn spoilt(&self, why: Spoilt) -> Failure {
         match why {
             Spoilt::TooLong => self.too_long(),
-            Spoilt::Damaged(why) => Failure {
-                kind: FailureKind::IncompleteBody,
-                reached: Reached::Answered,
-                message: format!("{}: the body is {why}", self.host),
-            },
+            Spoilt::TooManyParts => self.unusable("in more parts than one of its length has"),
+            Spoilt::Damaged(why) => self.unusable(&why),
+        }
+    }
+
+    fn unusable(&self, why: &str) -> Failure {
+        Failure {
+            kind: FailureKind::IncompleteBody,
+            reached: Reached::Answered,
+            message: format!("{}: the body is {why}", self.host),
         }
     }
 

@@ -1,11 +1,12 @@
 //! Bodies as they were before they were compressed. RFC 9110 §8.4. Floor 4: doors.
 
 use std::cell::RefCell;
+use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::mem;
 use std::rc::Rc;
 
-use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
 use flate2::write;
 use http::HeaderName;
 use http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
@@ -34,6 +35,8 @@ pub(super) enum Coding {
 pub(super) enum Spoilt {
     /// It is longer than is kept.
     TooLong,
+    /// It comes in more parts than one that is kept may.
+    TooManyParts,
     /// It is not whole, or never was what it says.
     Damaged(String),
 }
@@ -61,13 +64,19 @@ impl Coding {
         }
     }
 
-    fn undo<'a>(self, mut source: Source<'a>) -> io::Result<Box<dyn Read + 'a>> {
+    fn undo<'a>(self, mut source: Source<'a>, most: u64) -> io::Result<Box<dyn Read + 'a>> {
         Ok(match self {
-            Self::Gzip => Box::new(MultiGzDecoder::new(source)),
+            Self::Gzip => Box::new(Gzip {
+                member: Some(GzDecoder::new(source)),
+                left: SOME_PARTS.saturating_add(most / PART_HOLDS),
+            }),
             Self::Deflate if source.fill_buf()?.first().is_some_and(|it| is_wrapped(*it)) => {
                 Box::new(ZlibDecoder::new(source))
             }
             Self::Deflate => Box::new(DeflateDecoder::new(source)),
+            Self::Brotli if source.fill_buf()?.first().is_some_and(|it| is_large(*it)) => {
+                return Err(io::Error::other("its window is larger than 16 MiB"));
+            }
             Self::Brotli => Box::new(brotli_decompressor::Decompressor::new(source, 4096)),
             Self::Zstd => Box::new(Zstd::of(source)),
         })
@@ -84,6 +93,7 @@ impl Coding {
             Self::Gzip => Box::new(write::MultiGzDecoder::new(out)),
             Self::Deflate if is_wrapped(first) => Box::new(write::ZlibDecoder::new(out)),
             Self::Deflate => Box::new(write::DeflateDecoder::new(out)),
+            Self::Brotli if is_large(first) => return None,
             Self::Brotli => Box::new(brotli_decompressor::DecompressorWriter::new(out, 4096)),
             Self::Zstd => return None,
         })
@@ -93,6 +103,47 @@ impl Coding {
 /// Servers send `deflate` with and without its wrapping (RFC 9110 §8.4.1.2). The first byte of that has 8 below.
 fn is_wrapped(first: u8) -> bool {
     first & 15 == 8
+}
+
+/// Whether what is compressed by `br` wants a window of up to 1 GiB, which RFC 7932 (§9.1) has no word for.
+fn is_large(first: u8) -> bool {
+    first & 0x7f == 0x11
+}
+
+/// A body may come in so many parts, and another for each so many bytes that are kept: each takes its time, however
+/// little is in it.
+const SOME_PARTS: u64 = 1000;
+const PART_HOLDS: u64 = 1 << 10;
+
+/// What undoes `gzip`. A body may be several members (RFC 1952 §2.2).
+struct Gzip<'a> {
+    /// `None`: it is over.
+    member: Option<GzDecoder<Source<'a>>>,
+    /// So many may come behind it.
+    left: u64,
+}
+
+/// Why no more of them are read.
+#[derive(Debug, thiserror::Error)]
+#[error("it has too many parts")]
+struct TooManyParts;
+
+impl Read for Gzip<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let read = member.read(into)?;
+            if read > 0 {
+                return Ok(read);
+            }
+            let mut source = self.member.take().expect("it is there").into_inner();
+            if !source.fill_buf()?.is_empty() {
+                let left = self.left.checked_sub(1);
+                self.left = left.ok_or_else(|| io::Error::other(TooManyParts))?;
+                self.member = Some(GzDecoder::new(source));
+            }
+        }
+        Ok(0)
+    }
 }
 
 /// What undoes `zstd`. A body may be several frames, of which some are to be skipped (RFC 8878 §3.1).
@@ -197,11 +248,20 @@ impl Read for Layer<'_> {
                 }
                 None => Spoilt::TooLong,
             },
-            Err(why) => Spoilt::Damaged(format!("no whole {}: {why}", self.coding.name())),
+            Err(why) => spoilt(self.coding, &why),
         };
         self.spoilt.borrow_mut().get_or_insert(spoilt);
         Err(io::Error::other("it is spoilt"))
     }
+}
+
+/// What it means that this coding could not be undone.
+fn spoilt(coding: Coding, why: &io::Error) -> Spoilt {
+    let is_parts = <dyn Error + Send + Sync>::is::<TooManyParts>;
+    if why.get_ref().is_some_and(is_parts) {
+        return Spoilt::TooManyParts;
+    }
+    Spoilt::Damaged(format!("no whole {}: {why}", coding.name()))
 }
 
 /// So much longer may be what nothing makes shorter when it is in a coding.
@@ -215,23 +275,26 @@ pub(super) fn undone(
     most: u64,
     left: impl Fn() -> usize,
 ) -> Result<Vec<u8>, Spoilt> {
-    let spoilt = Rc::new(RefCell::new(None));
-    let told = |_| {
-        let first = spoilt.borrow_mut().take();
-        first.expect("what fails has said why")
+    let first = Rc::new(RefCell::new(None));
+    let told = |coding: Coding, why: &io::Error| {
+        let first = first.borrow_mut().take();
+        first.unwrap_or_else(|| spoilt(coding, why))
     };
+    let outermost = *codings.first().unwrap_or(&Coding::Gzip);
     for coding in codings.iter().rev() {
+        let undone = coding.undo(source, most);
         let layer = Layer {
-            reader: coding.undo(source).map_err(told)?,
+            reader: undone.map_err(|why| told(*coding, &why))?,
             coding: *coding,
             left: most,
-            spoilt: Rc::clone(&spoilt),
+            spoilt: Rc::clone(&first),
         };
         source = Box::new(BufReader::with_capacity(PIECE, layer));
     }
     let mut whole = Coming::new(Shape::Whole, None, most).expect("nothing is announced");
     loop {
-        let piece = source.fill_buf().map_err(told)?;
+        let piece = source.fill_buf();
+        let piece = piece.map_err(|why| told(outermost, &why))?;
         if piece.is_empty() {
             return Ok(whole.into_whole());
         }
@@ -478,6 +541,32 @@ mod tests {
         );
         let whole = undone("gzip", &zeros, most as u64).unwrap();
         assert_eq!(whole.len(), most - 1);
+    }
+
+    #[test]
+    fn a_window_of_br_that_its_standard_does_not_have_is_refused_without_its_memory() {
+        // As `brotli --large_window=30` begins.
+        let body = [&[0x11, 0x1e], BROTLI].concat();
+        let cost = allocation_counter::measure(|| {
+            let spoilt = undone("br", &body, MOST);
+            assert!(matches!(spoilt, Err(Spoilt::Damaged(_))), "{spoilt:?}");
+        });
+        assert!(cost.bytes_max < 1 << 20, "{cost:?}");
+    }
+
+    #[test]
+    fn members_that_hold_next_to_nothing_are_not_read_for_ever() {
+        let some = gzip(b"x").repeat(1000);
+        assert_eq!(undone("gzip", &some, 2 << 10), Ok(vec![b'x'; 1000]));
+        for member in [gzip(b""), gzip(b"x")] {
+            let many = member.repeat(3000);
+            assert_eq!(undone("gzip", &many, 2 << 10), Err(Spoilt::TooManyParts));
+            let in_it = gzip(&member.repeat(60_000));
+            assert_eq!(
+                undone("gzip, gzip", &in_it, 2 << 20),
+                Err(Spoilt::TooManyParts)
+            );
+        }
     }
 
     #[test]

@@ -100,7 +100,7 @@ impl Digest {
         let most = self.spec.max_body;
         match body.only().filter(|all| all.len() <= LARGE) {
             Some(all) => match undone(codings, Box::new(all), most.min(LARGE as u64), || 0) {
-                Err(Spoilt::TooLong) if most > LARGE as u64 => Err(body),
+                Err(Spoilt::TooLong | Spoilt::TooManyParts) if most > LARGE as u64 => Err(body),
                 undone => Ok(undone.map(|body| self.look(body))),
             },
             None => Err(body),

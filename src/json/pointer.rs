@@ -44,6 +44,10 @@ pub fn find<'a>(json: &'a str, steps: &[impl AsRef<str>]) -> Option<&'a RawValue
 }
 
 fn step<'a>(json: &'a str, step: &str) -> Option<&'a RawValue> {
+    // What is anything else would be copied to say what it is.
+    if !json.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
     let mut reader = serde_json::Deserializer::from_str(json);
     let found = Step(step).deserialize(&mut reader).ok()?;
     reader.end().ok()?;

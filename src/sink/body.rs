@@ -53,8 +53,10 @@ fn is_shorter_as_base64(text: &str) -> bool {
     text.len() > LARGE && text.bytes().map(more).sum::<usize>() > text.len() / 3 && !is_json(text)
 }
 
+/// Whether it is JSON that stands as such. Reading it takes memory for its depth, which of a long one is looked at first.
 fn is_json(text: &str) -> bool {
-    serde_json::from_str::<&RawValue>(text).is_ok()
+    let is_deep = || compact(text, &mut io::sink()).is_ok_and(|depth| depth > DEEPEST);
+    (text.len() <= LARGE || !is_deep()) && serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
 fn put_text(body: &Bytes, text: &str, out: &mut Text) {
@@ -62,10 +64,7 @@ fn put_text(body: &Bytes, text: &str, out: &mut Text) {
     let shape = if !is_json(text) {
         Shape::String
     } else if text.len() > LARGE {
-        match compact(text, &mut io::sink()) {
-            Ok(..=DEEPEST) => Shape::Json,
-            Ok(_) | Err(_) => Shape::String,
-        }
+        Shape::Json
     } else {
         // One pass will do, as it can be taken back.
         match compact(text, &mut **out) {
