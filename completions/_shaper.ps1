@@ -75,6 +75,7 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'The longest a try may take, from its grant to the last byte; queueing never counts')
             [CompletionResult]::new('--redis', '--redis', [CompletionResultType]::ParameterName, 'All rate limits are kept together with every process that gives this Redis (or Valkey) and the same --redis-key: redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, `unix:///PATH`, redis+sentinel://, redis+cluster://')
             [CompletionResult]::new('--redis-key', '--redis-key', [CompletionResultType]::ParameterName, 'The name of what is shared; default: made of the origin and the credentials of the first job, and then a job with others ends the run')
+            [CompletionResult]::new('--redis-cacert', '--redis-cacert', [CompletionResultType]::ParameterName, 'For rediss: trust the authorities of this PEM file, in place of those of the system')
             [CompletionResult]::new('--shared-concurrency', '--shared-concurrency', [CompletionResultType]::ParameterName, 'Requests in flight of all processes together; -c is that of each')
             [CompletionResult]::new('--on-store-fail', '--on-store-fail', [CompletionResultType]::ParameterName, 'While Redis is away: stop (nothing is sent; after --store-grace the run ends), local (each process keeps its part of the limits), open (no shared limit holds)')
             [CompletionResult]::new('--store-grace', '--store-grace', [CompletionResultType]::ParameterName, 'The longest that a run waits for Redis to come back')
@@ -196,6 +197,7 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'The longest a try may take, from its grant to the last byte; queueing never counts')
             [CompletionResult]::new('--redis', '--redis', [CompletionResultType]::ParameterName, 'All rate limits are kept together with every process that gives this Redis (or Valkey) and the same --redis-key: redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, `unix:///PATH`, redis+sentinel://, redis+cluster://')
             [CompletionResult]::new('--redis-key', '--redis-key', [CompletionResultType]::ParameterName, 'The name of what is shared; default: made of the origin and the credentials of the first job, and then a job with others ends the run')
+            [CompletionResult]::new('--redis-cacert', '--redis-cacert', [CompletionResultType]::ParameterName, 'For rediss: trust the authorities of this PEM file, in place of those of the system')
             [CompletionResult]::new('--shared-concurrency', '--shared-concurrency', [CompletionResultType]::ParameterName, 'Requests in flight of all processes together; -c is that of each')
             [CompletionResult]::new('--on-store-fail', '--on-store-fail', [CompletionResultType]::ParameterName, 'While Redis is away: stop (nothing is sent; after --store-grace the run ends), local (each process keeps its part of the limits), open (no shared limit holds)')
             [CompletionResult]::new('--store-grace', '--store-grace', [CompletionResultType]::ParameterName, 'The longest that a run waits for Redis to come back')
@@ -511,6 +513,7 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
         'shaper;status' {
             [CompletionResult]::new('--redis', '--redis', [CompletionResultType]::ParameterName, 'The Redis (or Valkey) through which limits are shared, as to the run')
             [CompletionResult]::new('--redis-key', '--redis-key', [CompletionResultType]::ParameterName, 'The name of what is shared')
+            [CompletionResult]::new('--redis-cacert', '--redis-cacert', [CompletionResultType]::ParameterName, 'For rediss: trust the authorities of this PEM file, in place of those of the system')
             [CompletionResult]::new('--store-timeout', '--store-timeout', [CompletionResultType]::ParameterName, 'The longest that one command may take')
             [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'The form: text, json, csv, none')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help; -h is shorter')

@@ -1066,7 +1066,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__replay)
-            opts="-H -X -k -L -n -o -v -q -z -c -h --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --speed --arrivals --ramp --per-host --max-wait --queue-timeout --guard --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --redis --redis-key --shared-concurrency --on-store-fail --store-grace --store-timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --max-body --follow --mock --format --url-template --url --log-fields --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --output --overwrite --output-format --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --for --repeat --replay --concurrency --help"
+            opts="-H -X -k -L -n -o -v -q -z -c -h --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --speed --arrivals --ramp --per-host --max-wait --queue-timeout --guard --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --redis --redis-key --redis-cacert --shared-concurrency --on-store-fail --store-grace --store-timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --max-body --follow --mock --format --url-template --url --log-fields --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --output --overwrite --output-format --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --for --repeat --replay --concurrency --help"
             if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1298,6 +1298,10 @@ _shaper() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
                     fi
+                    return 0
+                    ;;
+                --redis-cacert)
+                    COMPREPLY=()
                     return 0
                     ;;
                 --shared-concurrency)
@@ -1847,7 +1851,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__run)
-            opts="-H -X -k -L -n -o -v -q -c -z -h --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --replay --speed --arrivals --ramp --per-host --max-wait --queue-timeout --guard --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --redis --redis-key --shared-concurrency --on-store-fail --store-grace --store-timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --max-body --follow --mock --format --url-template --url --log-fields --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --output --overwrite --output-format --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --concurrency --for --repeat --help"
+            opts="-H -X -k -L -n -o -v -q -c -z -h --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --replay --speed --arrivals --ramp --per-host --max-wait --queue-timeout --guard --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --redis --redis-key --redis-cacert --shared-concurrency --on-store-fail --store-grace --store-timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --max-body --follow --mock --format --url-template --url --log-fields --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --output --overwrite --output-format --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --concurrency --for --repeat --help"
             if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2079,6 +2083,10 @@ _shaper() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
                     fi
+                    return 0
+                    ;;
+                --redis-cacert)
+                    COMPREPLY=()
                     return 0
                     ;;
                 --shared-concurrency)
@@ -2428,7 +2436,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__status)
-            opts="-h --redis --redis-key --store-timeout --report --help"
+            opts="-h --redis --redis-key --redis-cacert --store-timeout --report --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2446,6 +2454,10 @@ _shaper() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
                     fi
+                    return 0
+                    ;;
+                --redis-cacert)
+                    COMPREPLY=()
                     return 0
                     ;;
                 --store-timeout)

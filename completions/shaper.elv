@@ -71,6 +71,7 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --timeout 'The longest a try may take, from its grant to the last byte; queueing never counts'
             cand --redis 'All rate limits are kept together with every process that gives this Redis (or Valkey) and the same --redis-key: redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, `unix:///PATH`, redis+sentinel://, redis+cluster://'
             cand --redis-key 'The name of what is shared; default: made of the origin and the credentials of the first job, and then a job with others ends the run'
+            cand --redis-cacert 'For rediss: trust the authorities of this PEM file, in place of those of the system'
             cand --shared-concurrency 'Requests in flight of all processes together; -c is that of each'
             cand --on-store-fail 'While Redis is away: stop (nothing is sent; after --store-grace the run ends), local (each process keeps its part of the limits), open (no shared limit holds)'
             cand --store-grace 'The longest that a run waits for Redis to come back'
@@ -191,6 +192,7 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --timeout 'The longest a try may take, from its grant to the last byte; queueing never counts'
             cand --redis 'All rate limits are kept together with every process that gives this Redis (or Valkey) and the same --redis-key: redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, `unix:///PATH`, redis+sentinel://, redis+cluster://'
             cand --redis-key 'The name of what is shared; default: made of the origin and the credentials of the first job, and then a job with others ends the run'
+            cand --redis-cacert 'For rediss: trust the authorities of this PEM file, in place of those of the system'
             cand --shared-concurrency 'Requests in flight of all processes together; -c is that of each'
             cand --on-store-fail 'While Redis is away: stop (nothing is sent; after --store-grace the run ends), local (each process keeps its part of the limits), open (no shared limit holds)'
             cand --store-grace 'The longest that a run waits for Redis to come back'
@@ -500,6 +502,7 @@ set edit:completion:arg-completer[shaper] = {|@words|
         &'shaper;status'= {
             cand --redis 'The Redis (or Valkey) through which limits are shared, as to the run'
             cand --redis-key 'The name of what is shared'
+            cand --redis-cacert 'For rediss: trust the authorities of this PEM file, in place of those of the system'
             cand --store-timeout 'The longest that one command may take'
             cand --report 'The form: text, json, csv, none'
             cand -h 'Print help; -h is shorter'

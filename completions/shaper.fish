@@ -97,6 +97,7 @@ always\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l redis -d 'All rate limits are kept together with every process that gives this Redis (or Valkey) and the same --redis-key: redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, `unix:///PATH`, redis+sentinel://, redis+cluster://' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l redis-key -d 'The name of what is shared; default: made of the origin and the credentials of the first job, and then a job with others ends the run' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l redis-cacert -d 'For rediss: trust the authorities of this PEM file, in place of those of the system' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l shared-concurrency -d 'Requests in flight of all processes together; -c is that of each' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l on-store-fail -d 'While Redis is away: stop (nothing is sent; after --store-grace the run ends), local (each process keeps its part of the limits), open (no shared limit holds)' -r -f -a "stop\t''
 local\t''
@@ -258,6 +259,7 @@ always\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l redis -d 'All rate limits are kept together with every process that gives this Redis (or Valkey) and the same --redis-key: redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, `unix:///PATH`, redis+sentinel://, redis+cluster://' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l redis-key -d 'The name of what is shared; default: made of the origin and the credentials of the first job, and then a job with others ends the run' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l redis-cacert -d 'For rediss: trust the authorities of this PEM file, in place of those of the system' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l shared-concurrency -d 'Requests in flight of all processes together; -c is that of each' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l on-store-fail -d 'While Redis is away: stop (nothing is sent; after --store-grace the run ends), local (each process keeps its part of the limits), open (no shared limit holds)' -r -f -a "stop\t''
 local\t''
@@ -642,6 +644,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand report" -l failed-jobs -d 
 complete -c shaper -n "__fish_shaper_using_subcommand report" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_using_subcommand status" -l redis -d 'The Redis (or Valkey) through which limits are shared, as to the run' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand status" -l redis-key -d 'The name of what is shared' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand status" -l redis-cacert -d 'For rediss: trust the authorities of this PEM file, in place of those of the system' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand status" -l store-timeout -d 'The longest that one command may take' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand status" -l report -d 'The form: text, json, csv, none' -r -f -a "text\t'For people'
 json\t'For programs'

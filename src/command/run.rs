@@ -74,7 +74,7 @@ pub(super) fn run(
             &limits,
         ),
         per: args.rules.keys(&limits),
-        credentials: match address {
+        credentials: match &address {
             Some(_) => Credentials::Hashed,
             None => Credentials::Numbered,
         },
@@ -402,7 +402,7 @@ async fn store(
         // Nobody hears it when the run is over.
         move |word, at| drop(tell.send(Event::Store(word, at)))
     };
-    let joined = Store::join(address, &shared, TO_JOIN, clock, says(tell.clone())).await;
+    let joined = Store::join(&address, &shared, TO_JOIN, clock, says(tell.clone())).await;
     match (joined, sharing.on_loss) {
         (Ok(store), _) => {
             if let Some(caution) = store.caution().filter(|_| !args.output.quiet) {
@@ -412,7 +412,7 @@ async fn store(
         }
         (Err(problem), OnLoss::Local | OnLoss::Open) if problem.exit == Exit::Store => {
             says(tell.clone())(Word::Away(problem, clock.now()), clock.now());
-            Store::join_later(address, &shared, clock, says(tell.clone())).map(Some)
+            Store::join_later(&address, &shared, clock, says(tell.clone())).map(Some)
         }
         (Err(problem), _) => Err(problem),
     }

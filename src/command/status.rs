@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::args::StatusArgs;
+use super::args::{StatusArgs, trusting};
 use super::print;
 use super::run::one_thread;
 use super::values::ReportForm;
@@ -16,10 +16,11 @@ use crate::terminal::Columns;
 pub(super) fn status(args: &StatusArgs) -> Result<Exit, Problem> {
     let clock = Clock::start();
     let (name, timeout) = (&args.redis_key, args.store_timeout);
-    let seen = one_thread()?.block_on(status::look(&args.redis, name, timeout, clock))?;
+    let address = trusting(&args.redis, args.redis_cacert.as_deref())?;
+    let seen = one_thread()?.block_on(status::look(&address, name, timeout, clock))?;
     let page = SharedPage {
         name,
-        address: args.redis.to_string(),
+        address: address.to_string(),
         seen: seen.unwrap_or_default(),
     };
     match args.report {

@@ -28,7 +28,7 @@ pub(super) use run::{
     headers,
 };
 pub(super) use shape::ShapeArgs;
-pub(super) use share::ShareArgs;
+pub(super) use share::{ShareArgs, trusting};
 pub(super) use show::ShowArgs;
 pub(super) use status::StatusArgs;
 pub(super) use verify::VerifyArgs;

@@ -1,6 +1,8 @@
 //! The options by which processes share limits. Floor 6: front.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{env, fs};
 
 use clap::Args;
 
@@ -8,10 +10,29 @@ use super::super::values::{count, one_of};
 use crate::engine::share::{Account, OnLoss, Sharing};
 use crate::error::Problem;
 use crate::job::Job;
+use crate::letters::calm_path;
 use crate::limit::Spec;
 use crate::manifest::Shared;
 use crate::store::Address;
 use crate::units::{Cost, parse_span};
+
+/// The variable that names the store where no option does.
+pub(super) const IN_ENVIRONMENT: &str = "SHAPER_REDIS";
+
+/// This store, trusted by the authorities of a file, if one is named.
+pub(in crate::command) fn trusting(
+    address: &Address,
+    authorities: Option<&Path>,
+) -> Result<Address, Problem> {
+    let Some(path) = authorities else {
+        return Ok(address.clone());
+    };
+    let text = fs::read(path).map_err(|why| {
+        let what = format!("cannot be read: {why}");
+        Problem::usage(what, "name a PEM file").at(calm_path(path))
+    })?;
+    Ok(address.clone().trusting(text))
+}
 
 /// Limits that several processes keep together.
 #[derive(Debug, Args)]
@@ -19,12 +40,15 @@ use crate::units::{Cost, parse_span};
 pub(in crate::command) struct ShareArgs {
     /// All rate limits are kept together with every process that gives this Redis (or Valkey) and the same --redis-key:
     /// redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, `unix:///PATH`, redis+sentinel://, redis+cluster://
-    #[arg(long, value_name = "URL", env = "SHAPER_REDIS", hide_env_values = true)]
+    #[arg(long, value_name = "URL", env = IN_ENVIRONMENT, hide_env_values = true)]
     pub(in crate::command) redis: Option<Address>,
     /// The name of what is shared; default: made of the origin and the credentials of the first job, and then a job with
     /// others ends the run
     #[arg(long, value_name = "NAME")]
     pub(in crate::command) redis_key: Option<String>,
+    /// For rediss: trust the authorities of this PEM file, in place of those of the system
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::command) redis_cacert: Option<PathBuf>,
     /// Requests in flight of all processes together; -c is that of each
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = count)]
     pub(in crate::command) shared_concurrency: Option<Cost>,
@@ -42,7 +66,7 @@ pub(in crate::command) struct ShareArgs {
 
 impl ShareArgs {
     /// Where limits are shared; nothing where no store is given.
-    pub(in crate::command) fn address(&self, limits: &[Spec]) -> Result<Option<&Address>, Problem> {
+    pub(in crate::command) fn address(&self, limits: &[Spec]) -> Result<Option<Address>, Problem> {
         let named = self.redis_key.is_some() || self.shared_concurrency.is_some();
         let Some(address) = &self.redis else {
             let what = "there is no store to share limits through";
@@ -54,12 +78,16 @@ impl ShareArgs {
             };
         };
         if limits.is_empty() && self.shared_concurrency.is_none() {
+            // A store that the environment names is for the runs that have something to share.
+            if !named && env::var_os(IN_ENVIRONMENT).is_some() {
+                return Ok(None);
+            }
             return Err(Problem::usage(
                 "--redis has nothing to share: there is no rate limit",
                 "give --qps, --window or another limit, or --shared-concurrency N",
             ));
         }
-        Ok(Some(address))
+        trusting(address, self.redis_cacert.as_deref()).map(Some)
     }
 
     /// What is shared; `first` is the first job, whose account it is if it has no name.
