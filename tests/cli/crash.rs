@@ -151,8 +151,13 @@ fn when_the_server_dies_and_comes_back_the_failed_jobs_run_again() {
     let down = Arc::new(AtomicBool::new(false));
     let dies = Arc::clone(&down);
     let server = Server::answering(move |ask| {
-        dies.fetch_or(ask.nth == 25, Ordering::Relaxed);
-        Step::ok().after(Duration::from_millis(2))
+        // From then on nobody has an answer any more, however late it dies.
+        if ask.nth < 25 {
+            Step::ok().after(Duration::from_millis(2))
+        } else {
+            dies.store(true, Ordering::Relaxed);
+            Step::hang()
+        }
     });
     let address = server.address();
     let mut running = going_on(Shaper::plain().file("jobs.urls", server.list(jobs)))
