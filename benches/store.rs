@@ -65,6 +65,7 @@ impl Run {
             setting: Setting::VIRTUAL,
             slots: None,
             slack: Duration::from_millis(2),
+            sends: Duration::ZERO,
             hold: Duration::from_secs(60),
             timeout: Duration::from_secs(1),
         };

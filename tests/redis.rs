@@ -7,12 +7,15 @@ mod redis {
     mod calls;
     mod door;
     mod places;
+    mod processes;
     mod rules;
     mod turns;
     mod vectors;
 }
 #[path = "support/redis.rs"]
 mod server;
+#[expect(dead_code, reason = "the tests of the program alone use more of it")]
+mod support;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -37,6 +40,7 @@ fn shared(name: &str, limits: &[Spec]) -> Shared {
         setting: Setting::VIRTUAL,
         slots: None,
         slack: Duration::ZERO,
+        sends: Duration::ZERO,
         hold: Duration::from_secs(60),
         timeout: Duration::from_secs(1),
     }

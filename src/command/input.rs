@@ -20,6 +20,11 @@ pub(super) struct Input {
 }
 
 impl Input {
+    /// There is no line in it.
+    pub(super) fn is_empty(&mut self) -> bool {
+        self.source.peek().is_none()
+    }
+
     /// The first job, if the first line is one.
     pub(super) fn first(&mut self) -> Option<&Job> {
         self.source.peek()?.as_ref().ok()?.as_ref().ok()

@@ -86,6 +86,8 @@ pub(super) fn run(
     if let Some(resumed) = &mut resumed {
         resumed.check(&input.spec)?;
     }
+    // Where there is nothing to send, nothing is shared.
+    let address = address.filter(|_| !input.is_empty());
     let sharing = address.map(|_| args.share.sharing(input.first()));
     let sharing = sharing.transpose()?;
     let seed = args.rules.retry.seed.unwrap_or_else(|| clock.seed());
@@ -387,6 +389,8 @@ async fn store(
         return Ok(None);
     };
     let limits = rules.limits.iter().cloned().enumerate();
+    let longest = rules.timeout.min(LONGEST_TRY);
+    let connects = args.http.connect_timeout.limit();
     let shared = Shared {
         name: args.share.name(sharing),
         limits: limits
@@ -395,7 +399,8 @@ async fn store(
         setting: rules.setting,
         slots: sharing.slots,
         slack: rules.slack,
-        hold: rules.timeout.min(LONGEST_TRY),
+        sends: connects.map_or(longest, |connects| connects.min(longest)),
+        hold: longest,
         timeout: args.share.store_timeout,
     };
     let says = |tell: UnboundedSender<Event>| {

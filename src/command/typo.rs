@@ -135,7 +135,7 @@ const BEGUN: usize = 4;
 const FEW: usize = 3;
 
 /// Options whose values may be credentials: what is wrong with one is told without it.
-const SECRET_OPTIONS: [&str; 7] = [
+const SECRET_OPTIONS: [&str; 8] = [
     "--header",
     "--base-url",
     "--request-url",
@@ -143,6 +143,7 @@ const SECRET_OPTIONS: [&str; 7] = [
     "--proxy",
     "--connect-to",
     "--rewrite",
+    "--redis",
 ];
 
 fn without_secrets(mut said: clap::Error) -> clap::Error {

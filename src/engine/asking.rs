@@ -282,7 +282,9 @@ impl Engine {
         let older = others.any(|other| self.roll.peek(other).turn < turn) && asks == Asks::First;
         let is_probe = self.lanes.is_probe(lane, ticket);
         let waits = (older || self.lanes.rests(lane, now).is_some()) && !is_probe;
-        if waits || self.lanes.is_closed(lane) {
+        let asking = self.asking.as_ref().expect(SHARES);
+        let is_stale = now.since(at) > asking.sharing.fresh;
+        if is_stale || waits || self.lanes.is_closed(lane) {
             self.asks_no_more(ticket);
             return;
         }

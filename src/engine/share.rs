@@ -134,6 +134,9 @@ pub struct Sharing {
     pub on_loss: OnLoss,
     /// With [`OnLoss::Stop`], the longest that a run waits for it.
     pub grace: Duration,
+    /// A grant that is heard of later than this after its charge goes back: those who share its limits may not count it
+    /// any more when its try would leave.
+    pub fresh: Duration,
     /// Whose the limits are, where they are not named: a job of another is none of theirs.
     pub only: Option<Account>,
 }

@@ -207,6 +207,7 @@ fn rules(dice: &mut Dice) -> Rules {
             slots: Cost::new(dice.below(6)),
             on_loss: dice.pick(&[OnLoss::Stop, OnLoss::Local, OnLoss::Open]),
             grace: Duration::from_millis(dice.below(300)),
+            fresh: Duration::from_secs(1),
             only: None,
         }),
         ..Rules::default()

@@ -176,8 +176,10 @@ impl Link {
     }
 }
 
-/// As the server has said it.
+/// As the server has said it, without what only those understand who know the script.
 fn coded(code: Option<&str>, said: &str) -> String {
+    let end = said.find(" script: ").unwrap_or(said.len());
+    let said = said[..end].trim_end_matches('.');
     match code {
         Some(code) => format!("{code} {said}"),
         None => said.to_owned(),

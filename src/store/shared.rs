@@ -23,7 +23,9 @@ pub struct Shared {
     pub slots: Option<Cost>,
     /// How long ago a try may be charged for.
     pub slack: Duration,
-    /// How long a try can be on its way at most, to the head of its answer.
+    /// How long a try that was granted takes to be sent at most.
+    pub sends: Duration,
+    /// The same to the head of its answer.
     pub hold: Duration,
     /// How long one command may take.
     pub timeout: Duration,
@@ -185,10 +187,13 @@ impl Shared {
                 return Err(refused(format!("{what} is {number}, at most {most}")));
             }
         }
-        let hold = match spec.leaves {
-            Leaves::Send => self.timeout + self.slack,
-            Leaves::Reply => self.hold,
-        };
+        // A grant is used when it is heard of, which is within one command.
+        let hold = self.timeout
+            + self.slack
+            + match spec.leaves {
+                Leaves::Send => self.sends,
+                Leaves::Reply => self.hold,
+            };
         let poll = if spec.counts.is_units() {
             POLL_UNITS
         } else {

@@ -176,6 +176,7 @@ fn shared(slots: Option<u64>, limits: Vec<Spec>, on_loss: OnLoss) -> Rules {
             slots: None,
             on_loss,
             grace: Duration::from_secs(10),
+            fresh: Duration::from_secs(1),
             only: None,
         }),
         ..rules(slots, limits)
@@ -511,4 +512,37 @@ fn a_signal_does_not_wait_for_the_store_and_what_that_grants_later_goes_back() {
         actions.last(),
         Some(Action::Stop(End::Signalled(Signal::Interrupt)))
     ));
+}
+
+#[test]
+fn a_grant_that_is_heard_of_too_late_goes_back_and_is_asked_for_again() {
+    let limits = vec![qps("10/s", 1)];
+    let mut engine = Engine::new(shared(Some(5), limits, OnLoss::Stop));
+    let mut actions = Vec::new();
+    let asked = |actions: &[Action]| {
+        let mut asks = actions.iter().filter_map(|action| match action {
+            Action::Store(Wish::Admit { id, .. }) => Some(*id),
+            _ => None,
+        });
+        asks.next_back()
+    };
+    engine.decide(Tick::ZERO, &mut actions);
+    let read = Event::read(Ok(job(0, None, 1)), Tick::ZERO);
+    engine.tell(Tick::ZERO, read, &mut actions);
+    actions.clear();
+    engine.decide(Tick::ZERO, &mut actions);
+    // This process, or the store behind its answer, stood still for five seconds; then it hears at once.
+    let now = Tick(5 * SECOND);
+    for (mark, charged_at, goes) in [(Mark(7), Tick(MILLI), false), (Mark(8), now, true)] {
+        let id = asked(&actions).expect("it asks");
+        actions.clear();
+        let granted = Answer::Granted(Box::new([Charged { mark, more: 0 }]));
+        let word = Word::Answered(id, granted);
+        engine.tell(now, Event::Store(word, charged_at), &mut actions);
+        engine.decide(now, &mut actions);
+        let gone = |action: &Action| matches!(action, Action::Send(..));
+        assert_eq!(actions.iter().any(gone), goes, "{actions:?}");
+        let back = |action: &Action| matches!(action, Action::Store(Wish::Settle(bill, _, Used::NeverSent)) if bill.mark == mark);
+        assert_eq!(actions.iter().any(back), !goes, "{actions:?}");
+    }
 }

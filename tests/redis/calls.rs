@@ -394,3 +394,44 @@ fn slots_of_one_that_was_killed_are_free_after_their_lease_and_not_before() {
     two.settle(41 * SECOND, of, Used::Unknown);
     granted(&two.ask(41 * SECOND, 0, &slot));
 }
+
+#[test]
+fn a_call_that_arrives_after_a_later_one_does_nothing() {
+    let server = Server::start();
+    let what = shared("late", &of(&["tokens 100/h burst=100"]));
+    let mut member = Member::join(&server, &what, "one", 0);
+    let part = part(0, 60);
+    let answer = member.ask(0, 0, std::slice::from_ref(&part));
+    let back = Wish::Settle(bill(&part, &charged_of(&answer)), tick(1), Used::Known(30));
+    let call = member.caller.next(&mut vec![back].into(), Chore::None);
+    let time = Time::Told(BEGAN + 1);
+    let request = member.caller.request(&call, tick(1), Duration::ZERO, time);
+    assert!(member.send(&request).starts_with("done"));
+    granted(&member.ask(2, 2, std::slice::from_ref(&part)));
+    // The same on a connection that was given up: it gives nothing back again.
+    assert_eq!(member.send(&request), "late");
+    let refused = member.ask(3, 3, &[crate::part(0, 11)]);
+    assert!(matches!(refused, Answer::Refused(..)), "{refused:?}");
+}
+
+#[test]
+fn what_left_later_than_was_thought_counts_from_when_it_left() {
+    let server = Server::start();
+    let mut what = shared("later", &of(&["2/s window"]));
+    what.timeout = Duration::from_millis(100);
+    let mut member = Member::join(&server, &what, "one", 0);
+    let part = part(0, 2);
+    let answer = member.ask(0, 0, std::slice::from_ref(&part));
+    let bill = bill(&part, &charged_of(&answer));
+    // Nobody would have thought that it was on its way for so long; its place is free again.
+    let late = 1_500_000;
+    member.moved_at(late, bill, late);
+    let refused = member.ask(late + 1, late + 1, std::slice::from_ref(&part));
+    assert!(matches!(refused, Answer::Refused(..)), "{refused:?}");
+    granted(&member.ask(late + 1_000_000 + 20_000, 0, &[part]));
+}
+
+fn charged_of(answer: &Answer) -> Charged {
+    let mark = granted(answer)[0];
+    Charged { mark, more: 0 }
+}

@@ -106,6 +106,7 @@ impl ShareArgs {
             slots: self.shared_concurrency,
             on_loss: self.on_store_fail,
             grace: self.store_grace,
+            fresh: self.store_timeout,
             only,
         })
     }

@@ -46,6 +46,10 @@ if record then
   if record.call == call.number then
     return record.reply
   end
+  -- It was on its way by a connection that was given up, was sent again by another, and is done.
+  if record.call > call.number then
+    return 'late'
+  end
 end
 
 -- States: each is read once, when it is first needed, and written once, at the end.

@@ -10,6 +10,12 @@ local function ago(age)
   return now - age
 end
 
+-- What left may be settled in the same call.
+for _, left in ipairs(call.moved) do
+  local s = state(left[1])
+  s.kind.moved(s, left[2], left[3], ago(left[4]))
+  s.dirty = true
+end
 for _, done in ipairs(call.settle) do
   local s, mark, cost, age, units = state(done[1]), done[2], done[3], done[4], done[5]
   if units < 0 then
@@ -20,11 +26,6 @@ for _, done in ipairs(call.settle) do
   if units ~= cost then
     uses(s, units - cost)
   end
-end
-for _, left in ipairs(call.moved) do
-  local s = state(left[1])
-  s.kind.moved(s, left[2], left[3], ago(left[4]))
-  s.dirty = true
 end
 for _, lease in ipairs(call.renew) do
   local s = state(lease[1])

@@ -170,24 +170,14 @@ function window.take(s, at, cost)
   return v.n, 0
 end
 
+-- When it left is known, and counts: also where that was later than was thought, and it is not in the log any more.
 function window.moved(s, mark, cost, at)
-  for _, part in ipairs(parts(s.rule, cost)) do
-    local member = name(mark, part[1], part[2])
-    local score = tonumber(redis.call('ZSCORE', s.log, member))
-    local from = at + part[2] * s.rule.period
-    if score and from < score then
-      redis.call('ZADD', s.log, 'XX', digits(from), member)
-    end
-  end
-  s.past, s.later = nil, nil
+  strike(s, mark, cost)
+  insert(s, mark, cost, at)
 end
 
 -- What has left the window stays as it was. What was never seen to leave has left by now.
 function window.settle(s, mark, cost, at, used)
-  if used == cost then
-    window.moved(s, mark, cost, at)
-    return
-  end
   local from = strike(s, mark, cost)
   if from and used > 0 then
     from = min(from, at)
