@@ -34,8 +34,6 @@ pub(super) struct Asking {
     asks: BTreeMap<AskId, Ticket>,
     /// Asks of jobs that do not want their grant any more.
     in_vain: BTreeMap<AskId, Box<[Part]>>,
-    /// The moment of the last grant.
-    granted: Tick,
     /// So many may be asked at once: more after each grant, fewer after a refusal.
     most: usize,
     away: Option<(Problem, Tick)>,
@@ -61,7 +59,6 @@ impl Asking {
             words: Vec::new(),
             asks: BTreeMap::new(),
             in_vain: BTreeMap::new(),
-            granted: Tick::ZERO,
             most: 1,
             away: None,
             alone_until: None,
@@ -237,9 +234,7 @@ impl Engine {
         };
         match answer {
             Answer::Granted(charged) => {
-                // Grants are in order; those of one call may be charged for moments that are not.
-                asking.granted = at.max(asking.granted).min(self.now);
-                let at = asking.granted;
+                let at = at.min(self.now);
                 self.granted_by_store(ticket, &charged, at, actions);
             }
             Answer::Refused(by, wait) => {

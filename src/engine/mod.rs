@@ -178,7 +178,8 @@ impl Engine {
         }
     }
 
-    /// Takes in what happened; asks only for [`Action::Record`] and [`Action::Stop`].
+    /// Takes in what happened; asks only for [`Action::Record`] and [`Action::Stop`], and tells a store what it has to know
+    /// before that.
     pub fn tell(&mut self, now: Tick, event: Event, actions: &mut Vec<Action>) {
         self.now = self.now.max(now);
         self.metrics.advance(self.now);
@@ -543,7 +544,7 @@ impl Engine {
     // Fly.
 
     /// What the store is to be told goes out.
-    fn tell_store(&mut self, actions: &mut Vec<Action>) {
+    pub(super) fn tell_store(&mut self, actions: &mut Vec<Action>) {
         if self.asking.is_some() {
             actions.extend(self.gate.wishes().into_iter().map(Action::Store));
         }
@@ -553,6 +554,8 @@ impl Engine {
         let (now, blocker) = (self.now, self.blocker);
         let end = now.after(self.rules.timeout);
         let out_of_time = self.out_of_time(self.roll.peek(ticket).work());
+        // Two moments of a store, as the clock of the run has them, may stand the other way round.
+        let granted = granted.max(self.metrics.last_told());
         self.metrics.granted(now, granted);
         self.flying += 1;
         let seq = self.roll.get(ticket).seq;

@@ -88,6 +88,8 @@ pub struct Metrics {
     /// The first grant.
     begun: Option<Totals>,
     last_grant: Tick,
+    /// When the last grant is told to have been.
+    last_told: Tick,
     /// Results of this run without a try.
     untried: u64,
     full_of: Option<String>,
@@ -122,6 +124,7 @@ impl Metrics {
             peak_in_flight: 0,
             begun: None,
             last_grant: Tick::ZERO,
+            last_told: Tick::ZERO,
             untried: 0,
             full_of: None,
             late_by: LateBy::default(),
@@ -179,6 +182,11 @@ impl Metrics {
             ended,
             units: self.totals.units,
         })
+    }
+
+    /// When the last grant is told to have been: none after it was before.
+    pub fn last_told(&self) -> Tick {
+        self.last_told
     }
 
     /// Since the last try was granted.
@@ -273,6 +281,7 @@ impl Metrics {
         // It was in flight since then.
         self.totals.in_flight += now.since(granted).as_nanos();
         self.proof.granted(granted);
+        self.last_told = granted;
         self.last_grant = now;
         self.in_flight += 1;
         self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
