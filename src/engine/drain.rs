@@ -104,6 +104,11 @@ impl Engine {
             }
             (Some(_), End::SinkLost(_)) | (None, _) => {}
         }
+        // What was taken without the store counts there, if it can still be told.
+        if self.gate.is_alone() {
+            self.gate.goes_alone(None, self.now);
+            self.tell_store(actions);
+        }
         self.stopped = true;
         actions.push(Action::Stop(end));
     }

@@ -193,7 +193,7 @@ impl Gate {
         self.guard = Some(guard);
         for (rule, one) in self.rules.iter().enumerate() {
             if let Some(guard) = one.measured(&self.setting, guard) {
-                for limit in self.states.of_rule(rule) {
+                for (_, limit) in self.states.of_rule(rule) {
                     limit.keep_guard(guard);
                 }
             }

@@ -161,11 +161,14 @@ impl States {
         self.state(id).key.as_ref()
     }
 
-    /// The limits of all states of a rule.
-    pub(super) fn of_rule(&mut self, rule: usize) -> impl Iterator<Item = &mut dyn Limit> {
+    /// The limits of all states of a rule, each with the value of its key.
+    pub(super) fn of_rule(
+        &mut self,
+        rule: usize,
+    ) -> impl Iterator<Item = (Option<&Arc<str>>, &mut dyn Limit)> {
         let states = self.all.iter_mut().flatten();
         let own = states.filter(move |state| state.rule == rule);
-        own.map(|state| &mut *state.limit as &mut dyn Limit)
+        own.map(|state| (state.key.as_ref(), &mut *state.limit as &mut dyn Limit))
     }
 
     /// The costs of those who wait for it.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::gate::{Asks, Gate, Holds};
 use super::keyed::StateId;
 use super::rule::{Alone, Rule};
-use super::share::{Bill, Charged, Common, Part, Wish};
+use super::share::{Bill, Charged, Common, Debt, Part, Wish};
 use crate::job::Job;
 use crate::limit::{Leaves, Limit, Moment, Used};
 use crate::units::{Cost, Tick};
@@ -129,16 +129,21 @@ impl Gate {
         }
     }
 
-    /// The run goes on without the store, or with it again.
+    /// The run goes on without the store, or with it again, which is told what was taken meanwhile.
     pub(super) fn goes_alone(&mut self, alone: Option<Alone>, now: Tick) {
         self.remotes.alone = alone.map(|alone| (alone, now));
         self.remotes.turn += 1;
         for (number, rule) in self.rules.iter().enumerate() {
-            if rule.remote().is_none() {
+            let Some(of) = rule.remote() else {
                 continue;
-            }
-            for limit in self.states.of_rule(number) {
-                limit.stands_in(alone.and_then(|alone| rule.stand_in(alone, now, &self.setting)));
+            };
+            for (key, limit) in self.states.of_rule(number) {
+                let own = alone.and_then(|alone| rule.stand_in(alone, now, &self.setting));
+                let taken: Box<[_]> = limit.stands_in(own).into();
+                if !taken.is_empty() {
+                    let key = key.cloned();
+                    self.remotes.wishes.push(Wish::Owe(Debt { of, key, taken }));
+                }
             }
         }
     }

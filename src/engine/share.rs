@@ -66,6 +66,19 @@ pub enum Wish {
     Settle(Bill, Tick, Used),
     /// Nobody who shares it sends to this lane before this moment.
     Pause(Arc<str>, Tick),
+    /// While the store was away so much was taken of a limit, which nobody was asked for.
+    Owe(Debt),
+}
+
+/// What was taken of a limit without its store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Debt {
+    /// Which limit.
+    pub of: Common,
+    /// For which value of its key.
+    pub key: Option<Arc<str>>,
+    /// Moments and costs, oldest first.
+    pub taken: Box<[(Tick, Cost)]>,
 }
 
 /// Something that was charged.

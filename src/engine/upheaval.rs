@@ -316,7 +316,10 @@ impl World {
     fn tell(&mut self, event: Event) {
         let mut actions = Vec::new();
         self.engine.tell(self.now, event, &mut actions);
-        let allowed = |action: &Action| matches!(action, Action::Record(..) | Action::Stop(_));
+        let allowed = |action: &Action| {
+            let owes = matches!(action, Action::Store(Wanted::Owe(_)));
+            owes || matches!(action, Action::Record(..) | Action::Stop(_))
+        };
         assert!(actions.iter().all(allowed), "tell asks for {actions:?}");
         self.heed(&actions);
         self.carry_out(actions);
@@ -522,6 +525,10 @@ impl World {
                 assert_eq!(paid, Some(bill.cost), "it is settled once");
             }
             Wanted::Pause(..) => {}
+            Wanted::Owe(debt) => {
+                assert!(debt.taken.iter().is_sorted_by_key(|(at, _)| *at));
+                assert!(debt.taken.iter().all(|(at, _)| *at <= self.now));
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 mod adaptive;
 mod bucket;
 mod counter;
+mod debts;
 mod fixed;
 mod grammar;
 mod key;
@@ -159,8 +160,11 @@ pub trait Limit: std::fmt::Debug + Send {
     /// A store that holds the state of this limit has refused something at `now`, until then.
     fn shut(&mut self, _now: Tick, _until: Tick) {}
 
-    /// Another limit decides in the place of a store that is away; `None`: the store does again.
-    fn stands_in(&mut self, _limit: Option<Box<dyn Limit>>) {}
+    /// Another limit decides in the place of a store that is away; `None`: the store does again. What was taken of the one
+    /// that has decided until now, oldest first, and no more of it than the limit of the store ever holds.
+    fn stands_in(&mut self, _limit: Option<Box<dyn Limit>>) -> Vec<(Tick, Cost)> {
+        Vec::new()
+    }
 
     /// When [`Limit::settle`] is due.
     fn settles_on(&self) -> Moment {

@@ -1,6 +1,7 @@
 //! A limit whose state is in a store that several processes share: here it is known only until when that has refused.
 //! Floor 3: rules.
 
+use super::debts::Debts;
 use super::meter::later;
 use super::{Hold, Level, Limit, Moment, NeverFits, Ready, Used};
 use crate::units::{Cost, Rate, Tick, nanos};
@@ -14,6 +15,8 @@ pub struct Remote {
     /// Nothing fits before.
     shut: Tick,
     stand_in: Option<Box<dyn Limit>>,
+    /// What was taken of the one that stands in.
+    debts: Debts,
 }
 
 impl Remote {
@@ -25,6 +28,15 @@ impl Remote {
         }
     }
 
+    /// When nothing matters any more that was taken then: a window that lies behind another has passed, and a bucket is full.
+    fn grown_at(&self, taken: Tick) -> Tick {
+        let span = self.rate.map_or(0, |(count, period)| {
+            let filling = u128::from(self.most.get()) * u128::from(period) / u128::from(count);
+            filling.max(2 * u128::from(period))
+        });
+        later(taken, span)
+    }
+
     /// So many slots.
     pub fn slots(most: Cost) -> Self {
         Self {
@@ -32,6 +44,7 @@ impl Remote {
             rate: None,
             shut: Tick::ZERO,
             stand_in: None,
+            debts: Debts::default(),
         }
     }
 }
@@ -73,10 +86,11 @@ impl Limit for Remote {
     }
 
     fn fresh_at(&self) -> Option<Tick> {
-        match &self.stand_in {
-            Some(limit) => limit.fresh_at(),
-            None => Some(self.shut),
-        }
+        let Some(limit) = &self.stand_in else {
+            return Some(self.shut);
+        };
+        let owed = self.debts.last().map(|last| self.grown_at(last));
+        Some(limit.fresh_at()?.max(owed.unwrap_or_default()))
     }
 
     /// The most that may be left.
@@ -92,20 +106,29 @@ impl Limit for Remote {
     }
 
     fn take(&mut self, at: Tick, cost: Cost) -> Hold {
-        match &mut self.stand_in {
-            Some(limit) => limit.take(at, cost),
-            None => Hold { at, cost, entry: 0 },
+        let Some(limit) = &mut self.stand_in else {
+            return Hold { at, cost, entry: 0 };
+        };
+        if self.rate.is_some() {
+            self.debts.add(at, cost.get(), self.most);
         }
+        limit.take(at, cost)
     }
 
     fn moved(&mut self, hold: &mut Hold, at: Tick) {
         if let Some(limit) = &mut self.stand_in {
+            let moved = self.debts.strike(hold.at, hold.cost.get());
+            self.debts.add(at, moved, self.most);
             limit.moved(hold, at);
         }
     }
 
     fn settle(&mut self, hold: Hold, at: Tick, used: Used) {
         if let Some(limit) = &mut self.stand_in {
+            let (cost, used_of_it) = (hold.cost.get(), used.of(hold.cost.get()));
+            self.debts.strike(hold.at, cost.saturating_sub(used_of_it));
+            self.debts
+                .add(at, used_of_it.saturating_sub(cost), self.most);
             limit.settle(hold, at, used);
         }
     }
@@ -127,9 +150,10 @@ impl Limit for Remote {
     }
 
     /// What has refused it knows nothing of the one that stands in, nor after that.
-    fn stands_in(&mut self, limit: Option<Box<dyn Limit>>) {
+    fn stands_in(&mut self, limit: Option<Box<dyn Limit>>) -> Vec<(Tick, Cost)> {
         self.stand_in = limit;
         self.shut = Tick::ZERO;
+        self.debts.told()
     }
 }
 

@@ -9,7 +9,7 @@ use twox_hash::XxHash3_128;
 
 use super::call::{Call, Caller, Chore};
 use super::shared::{as_json, micros};
-use crate::engine::share::{Bill, Common, Wish};
+use crate::engine::share::{Bill, Common, Debt, Wish};
 use crate::limit::Used;
 use crate::units::{Tick, nanos};
 
@@ -72,6 +72,8 @@ struct Work<'a> {
     settle: Vec<(usize, u64, u64, u64, i64)>,
     /// State, mark, cost, how long ago.
     moved: Vec<(usize, u64, u64, u64)>,
+    /// State, cost, how long ago.
+    owed: Vec<(usize, u64, u64)>,
     /// State, mark, cost.
     renew: Vec<(usize, u64, u64)>,
     /// Lane, for how long.
@@ -221,6 +223,14 @@ impl<'a> Building<'a> {
             Wish::Pause(lane, until) => {
                 let span = micros(until.since(self.now));
                 self.work.pauses.push((hashed("", lane), span));
+            }
+            Wish::Owe(Debt { of, key, taken }) => {
+                let (state, dearest) = self.of(*of, key.as_ref());
+                let owed = taken.iter().map(|(at, cost)| {
+                    let age = nanos(self.now.since(*at)) / 1_000;
+                    (state, cost.get().min(dearest), age)
+                });
+                self.work.owed.extend(owed);
             }
         }
     }

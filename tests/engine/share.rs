@@ -87,6 +87,14 @@ impl Model {
             Wish::Pause(lane, until) => {
                 self.pauses.insert(lane, until);
             }
+            Wish::Owe(debt) => {
+                let limit = self.limit(debt.of, debt.key.as_ref());
+                for (at, cost) in debt.taken {
+                    let mut hold = limit.take(at, cost);
+                    limit.moved(&mut hold, at);
+                    limit.settle(hold, at, Used::Unknown);
+                }
+            }
         }
         None
     }
@@ -545,4 +553,20 @@ fn a_grant_that_is_heard_of_too_late_goes_back_and_is_asked_for_again() {
         let back = |action: &Action| matches!(action, Action::Store(Wish::Settle(bill, _, Used::NeverSent)) if bill.mark == mark);
         assert_eq!(actions.iter().any(back), !goes, "{actions:?}");
     }
+}
+
+#[test]
+fn what_was_sent_while_the_store_was_away_counts_when_it_is_back() {
+    let limits = vec![Spec::window("window", "5/10s".parse().unwrap())];
+    let model = Model::new(&limits, None);
+    let member = Member::of(&model).away(Tick(MILLI), Tick(SECOND));
+    let half = Duration::from_millis(500);
+    let seen = run(shared(Some(1), limits, OnLoss::Open), 20, half, member);
+    // Alone for five seconds, in case it goes again: two in each.
+    let before = seen.sent.iter().filter(|at| **at < 6 * SECOND).count();
+    assert!((9..=11).contains(&before), "{:?}", seen.sent);
+    // The last five of them fill the window.
+    let first = seen.sent[before - 5] + 10 * SECOND;
+    assert!(seen.sent[before] >= first, "{:?}", seen.sent);
+    assert!(seen.sent[before] < first + SECOND, "{:?}", seen.sent);
 }

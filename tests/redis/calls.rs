@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::thread;
 use std::time::Duration;
 
-use shaper::engine::share::{Answer, AskId, Charged, Common, HeldBy, Part, Wish};
+use shaper::engine::share::{Answer, AskId, Charged, Common, Debt, HeldBy, Part, Wish};
 use shaper::limit::{Spec, Used};
 use shaper::store::{Caller, Chore, Heard, Shared, Time, Who};
 use shaper::units::Cost;
@@ -434,4 +434,38 @@ fn what_left_later_than_was_thought_counts_from_when_it_left() {
 fn charged_of(answer: &Answer) -> Charged {
     let mark = granted(answer)[0];
     Charged { mark, more: 0 }
+}
+
+#[test]
+fn what_was_taken_without_the_store_counts_there_from_when_it_was_taken() {
+    let server = Server::start();
+    let now = 5 * SECOND + 500_000;
+    for text in [
+        "10/s burst=10",
+        "10/s window",
+        "10/s window-counter",
+        "10/s fixed",
+        "10/s fixed anchor=first",
+    ] {
+        for (ago, fits) in [(100_000, false), (3 * SECOND, true)] {
+            let what = shared(&format!("{text} {ago}"), &of(&[text]));
+            let mut member = Member::join(&server, &what, "one", 0);
+            granted(&member.ask(0, 0, &[part(0, 1)]));
+            let taken = [(tick(now - ago), Cost::new(10).unwrap())];
+            let debt = Debt {
+                of: Common::Limit(0),
+                key: None,
+                taken: taken.into(),
+            };
+            member.call(now, vec![Wish::Owe(debt)]);
+            let answer = member.ask(now, now, &[part(0, 10)]);
+            assert_eq!(
+                matches!(answer, Answer::Granted(_)),
+                fits,
+                "{text}: {answer:?}"
+            );
+            // However much it is, after a while all fits again.
+            granted(&member.ask(now + 4 * SECOND, now + 4 * SECOND, &[part(0, 10)]));
+        }
+    }
 }

@@ -123,6 +123,10 @@ function bucket.settle(s, mark, cost, at, used)
   end
 end
 
+function bucket.owe(s, cost, at)
+  bucket.settle(s, s.v.n, 0, at, cost)
+end
+
 function bucket.fresh(s)
   return s.v.last + divided_up(max(s.rule.full - s.v.level, 0), s.rule.c)
 end

@@ -114,6 +114,17 @@ function counter.settle(s, mark, cost, _, used)
   v.previous = max(v.previous - (earlier - here), 0)
 end
 
+function counter.owe(s, cost, at)
+  local v, rule = s.v, s.rule
+  local pair = pair_at(s, now)
+  v.began, v.previous, v.current, v.carried = pair.began, pair.previous, pair.current, pair.carried
+  if at >= v.began then
+    v.current = min(v.current + cost, rule.count)
+  elseif at >= v.began - rule.period then
+    v.previous = min(v.previous + cost, rule.count)
+  end
+end
+
 function counter.fresh(s)
   local v = s.v
   local windows = 0

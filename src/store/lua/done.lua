@@ -27,6 +27,13 @@ for _, done in ipairs(call.settle) do
     uses(s, units - cost)
   end
 end
+-- What was taken while nobody could be asked.
+for _, owed in ipairs(call.owed) do
+  local s, cost = state(owed[1]), owed[2]
+  s.kind.owe(s, cost, ago(owed[3]))
+  s.dirty = true
+  uses(s, cost)
+end
 for _, lease in ipairs(call.renew) do
   local s = state(lease[1])
   s.kind.renew(s, lease[2], lease[3])

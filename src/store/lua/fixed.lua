@@ -78,6 +78,19 @@ function fixed.settle(s, mark, cost, _, used)
   v.level = max(v.level - (back - later), 0)
 end
 
+-- A window that begins with a take has begun with this one, unless another was open.
+function fixed.owe(s, cost, at)
+  local v, rule = s.v, s.rule
+  if not v.open or (rule.first and v.carried == 0 and at >= v.began + rule.period) then
+    v.open, v.began, v.level, v.carried = true, at, 0, 0
+  end
+  local open = open_at(s, now)
+  if at >= open.began then
+    v.began, v.carried = open.began, open.carried
+    v.level = min(open.level + cost, rule.count)
+  end
+end
+
 function fixed.fresh(s)
   local v = s.v
   if not v.open or (v.level == 0 and not s.rule.first) then

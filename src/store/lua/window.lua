@@ -191,6 +191,11 @@ function window.settle(s, mark, cost, at, used)
   end
 end
 
+function window.owe(s, cost, at)
+  s.v.n = s.v.n + 1
+  insert(s, s.v.n, cost, at)
+end
+
 function window.fresh(s)
   local last = redis.call('ZREVRANGE', s.log, 0, 0, 'WITHSCORES')
   if #last == 0 then
