@@ -10,6 +10,7 @@ mod redis {
     mod processes;
     mod rules;
     mod turns;
+    mod union;
     mod vectors;
 }
 #[path = "support/redis.rs"]

@@ -143,7 +143,7 @@ impl Drop for Server {
 }
 
 /// A cluster talks to itself ten thousand ports above.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     loop {
         let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = free.local_addr().expect("it is bound").port();
