@@ -396,6 +396,14 @@ impl Seen<'_> {
         Cure { verdict, advice }
     }
 
+    /// Most of the time that the store held the jobs it was not there; else they waited for its answers.
+    fn store_was_away(&self) -> bool {
+        let held = self.shares.iter().find(|share| share.owner == Owner::Store);
+        let away = self.summary.unseen.map(|unseen| unseen.store.away);
+        let both = away.zip(held);
+        both.is_some_and(|(away, held)| !away.is_zero() && away >= held.span / 2)
+    }
+
     /// The table of causes: one row for each owner of time.
     fn cure(&self, owner: Owner) -> Cure {
         let rate = rate_option(self.for_each(self.summary.stretch.rate));
@@ -403,13 +411,13 @@ impl Seen<'_> {
         let (verdict, advice) = match owner {
             Owner::Limit(number) => return self.limit(number),
             Owner::Adaptive => return self.learnt(),
-            Owner::Store if self.summary.unseen.is_some_and(|unseen| unseen.store.times_away > 0) => (
+            Owner::Store if self.store_was_away() => (
                 "the store through which limits are shared was away".to_owned(),
                 "--on-store-fail local goes on meanwhile with a part of each limit".to_owned(),
             ),
             Owner::Store => (
                 "the store through which limits are shared held the jobs: they waited for its answers".to_owned(),
-                "a store that is nearer answers sooner; more slots (-c N) ask for more at a time".to_owned(),
+                "a store that is nearer answers sooner; a deeper --burst lets more go with each answer".to_owned(),
             ),
             Owner::SharedSlot => (
                 "the slots that all processes share chose this rate: they were taken".to_owned(),
@@ -865,6 +873,29 @@ mod tests {
             assert!(finding.starts_with(text), "{finding}");
         }
         assert_eq!(findings.len(), FINDINGS.len(), "{findings:?}");
+    }
+
+    #[test]
+    fn a_store_that_was_away_for_a_moment_is_not_what_held_the_jobs_all_the_time() {
+        fn away(summary: &mut Summary, seconds: u64) {
+            let store = StoreSeen {
+                times_away: 1,
+                away: Duration::from_secs(seconds),
+                ..StoreSeen::default()
+            };
+            summary.unseen = Some(Unseen {
+                store,
+                ..Unseen::default()
+            });
+        }
+        let held = [(Owner::Store, 80)];
+        for (told, words) in [
+            (run(&held, |_| ()), "held the jobs"),
+            (run(&held, |summary| away(summary, 3)), "held the jobs"),
+            (run(&held, |summary| away(summary, 5)), "was away"),
+        ] {
+            assert!(told.verdict.contains(words), "{}", told.verdict);
+        }
     }
 
     #[test]
