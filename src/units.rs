@@ -31,6 +31,16 @@ impl Tick {
     }
 }
 
+/// The smaller of two, where either may be missing.
+#[inline]
+pub fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, None) => one,
+        (None, other) => other,
+    }
+}
+
 /// A span in whole nanoseconds, at most 584 years.
 pub fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)

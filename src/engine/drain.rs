@@ -3,7 +3,7 @@
 use super::held::Phase;
 use super::order::InOrder;
 use super::{Action, End, Engine, Signal, Stopped, Wish};
-use crate::units::Tick;
+use crate::units::{Tick, least};
 
 impl Engine {
     /// Whether nothing new is sent.
@@ -20,6 +20,9 @@ impl Engine {
 
     /// Why the run ends before its time, if it does, and when at the latest. A signal weighs more than a rule.
     pub(super) fn early_end(&self) -> Option<(End, Option<Tick>)> {
+        if !self.is_draining() {
+            return None;
+        }
         let signal = self.ending.first().map(End::Signalled);
         let rule = self.stops.stopped().cloned().map(End::Stopped);
         let lost = self.asking.as_ref().and_then(|asking| asking.lost());
@@ -33,7 +36,7 @@ impl Engine {
         let wished = self.ending.over().map(|(_, at)| at);
         let stopped = self.stopped_at.zip(self.rules.grace);
         let stopped = stopped.map(|(at, grace)| at.after(grace));
-        wished.into_iter().chain(stopped).min()
+        least(wished, stopped)
     }
 
     /// The first signal withdraws all that is not in flight, the second stops.
@@ -55,8 +58,7 @@ impl Engine {
 
     /// When the time of the run is over, if that is still to come.
     pub(super) fn time_ends(&self) -> Option<Tick> {
-        let own = self.rules.arrivals.end().into_iter();
-        let time = own.chain(self.rules.time).min()?;
+        let time = least(self.rules.arrivals.end(), self.rules.time)?;
         let ends = self.schedule.start()?.after(time);
         (!self.is_draining()).then_some(ends)
     }

@@ -37,7 +37,7 @@ impl Engine {
             let hold = until.map_or(HoldOn::Open(owner), |until| HoldOn::Until(owner, until));
             (seq, hold)
         });
-        let asks = self.askers().min();
+        let asks = self.asking.is_some().then(|| self.askers().min()).flatten();
         let asks = asks.map(|seq| (seq, HoldOn::Open(Owner::Store)));
         let all = open.into_iter().chain(parked).chain(asks);
         let oldest = all.min_by_key(|(seq, _)| *seq);

@@ -143,6 +143,9 @@ impl Engine {
     /// otherwise.
     pub(super) fn go_on(&mut self, actions: &mut Vec<Action>) -> Option<Tick> {
         self.going_on.clear();
+        if self.hops.is_empty() {
+            return None;
+        }
         let mut next: Option<Tick> = None;
         let mut is_stopped = false;
         let all: Vec<_> = self.hops.iter().copied().collect();

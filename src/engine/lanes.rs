@@ -287,8 +287,8 @@ impl Lanes {
         let is_open = lane.is_open();
         self.waiting += 1;
         self.waiting_open += usize::from(is_open);
-        self.reorder(id, before);
-        (self.lane(id).head()?.ticket == entry.ticket).then_some(entry.ticket)
+        let head = self.reorder(id, before)?;
+        (head.ticket == entry.ticket).then_some(entry.ticket)
     }
 
     /// `ticket` leaves its lane, wherever it stands there. Returns the head then.
@@ -313,8 +313,8 @@ impl Lanes {
         }
         self.waiting -= 1;
         self.waiting_open -= usize::from(self.lane(id).is_open());
-        self.reorder(id, before);
-        Some(self.lane(id).head()?.ticket)
+        let head = self.reorder(id, before)?;
+        Some(head.ticket)
     }
 
     /// Nobody waits any more; lanes stay while they have members.
@@ -332,11 +332,11 @@ impl Lanes {
         (self.waiting, self.waiting_open) = (0, 0);
     }
 
-    /// Keeps the sets true after the head of a lane may have changed: another head is looked at anew.
-    fn reorder(&mut self, id: LaneId, before: Option<Entry>) {
+    /// Keeps the sets true after the head of a lane may have changed: another head is looked at anew. Returns the head.
+    fn reorder(&mut self, id: LaneId, before: Option<Entry>) -> Option<Entry> {
         let after = self.lane(id).head();
         if before == after {
-            return;
+            return after;
         }
         self.unset(id, before);
         self.unpark(id);
@@ -344,6 +344,7 @@ impl Lanes {
         if let Some(before) = before {
             self.let_on(id, before.seq);
         }
+        after
     }
 
     /// Who stands in a line behind the head `seq` of this lane is looked at again: it has gone, or is held

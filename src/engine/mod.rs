@@ -81,7 +81,7 @@ use crate::outcome::{Failure, FailureKind, Head, Outcome, Reached, Reply, Status
 use crate::quota;
 use crate::retry::{Final, Made, Verdict};
 use crate::shape::Arrivals;
-use crate::units::Tick;
+use crate::units::{Tick, least};
 
 /// The state of a run. `tell` it what happened, then let it `decide`.
 #[derive(Debug)]
@@ -251,7 +251,7 @@ impl Engine {
             self.stop(end, actions);
         }
         self.read_on(actions);
-        let soonest = scan.next.into_iter().chain(self.agenda.next()).min();
+        let soonest = least(scan.next, self.agenda.next());
         let prepare = self.prepare(soonest, actions);
         let pause = self.lanes.next_wake();
         let rest = self.rests.next();
@@ -276,7 +276,7 @@ impl Engine {
             self.over_at(),
             self.time_ends(),
         ];
-        next.into_iter().flatten().min()
+        next.into_iter().fold(None, least)
     }
 
     /// Counts so far.

@@ -14,7 +14,7 @@ use crate::job::Job;
 use crate::metrics::Owner;
 use crate::outcome::{FailureKind, Status};
 use crate::retry::Policy;
-use crate::units::{Tick, show_apart, show_span};
+use crate::units::{Tick, least, show_apart, show_span};
 
 /// Out-of-date deadlines beyond this many, and beyond twice what is held, are thrown away.
 const FEW: usize = 64;
@@ -30,7 +30,7 @@ impl Engine {
         };
         let waited = since.zip(self.rules.queue_timeout);
         let waited = waited.map(|(since, most)| since.after(most));
-        waited.into_iter().chain(self.out_of_time(work)).min()
+        least(waited, self.out_of_time(work))
     }
 
     /// When all the time of a job is over.
@@ -69,6 +69,9 @@ impl Engine {
 
     /// Whether this job, held as it is, cannot go in time.
     pub(super) fn waits_too_long(&self, ticket: Ticket, until: Until) -> bool {
+        if !self.is_impatient() {
+            return false;
+        }
         let Some(deadline) = self.deadline(self.roll.peek(ticket).work()) else {
             return false;
         };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::talk::Ticket;
 use crate::retry::Budget;
-use crate::units::Tick;
+use crate::units::{Tick, least};
 
 /// Jobs at rest, by the end of it, the oldest first. One that the budget for retries has nothing for is held for
 /// longer.
@@ -65,6 +65,9 @@ impl Rests {
 
     /// The next job that may go at `now`.
     pub(super) fn wake(&mut self, now: Tick) -> Option<Rested> {
+        if self.len() == 0 {
+            return None;
+        }
         while let Some(rest) = pop_over(&mut self.resting, now) {
             if self.lets_go(rest) {
                 return Some(Rested {
@@ -101,9 +104,9 @@ impl Rests {
 
     /// When the next one goes at the latest.
     pub(super) fn next(&self) -> Option<Tick> {
-        let first = [self.resting.peek(), self.held.peek()];
-        let first = first.into_iter().flatten();
-        first.map(|Reverse(rest)| rest.until).min()
+        let first =
+            |rests: &BinaryHeap<Reverse<Rest>>| rests.peek().map(|Reverse(rest)| rest.until);
+        least(first(&self.resting), first(&self.held))
     }
 
     /// When the last one goes at the latest, unless it is held.

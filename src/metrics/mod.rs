@@ -246,7 +246,7 @@ impl Metrics {
             }
             HoldOn::Contest { .. } => self.totals.contested += span,
         }
-        self.totals.in_flight += u128::from(self.in_flight) * now.since(from).as_nanos();
+        self.totals.in_flight += u128::from(self.in_flight) * u128::from(now.0 - from.0);
         if self.begun.is_some() {
             self.tally.timeline.flight(from, now, self.in_flight);
         }
@@ -255,7 +255,7 @@ impl Metrics {
 
     /// This time was this owner's.
     fn credit(&mut self, from: Tick, to: Tick, owner: Owner) {
-        self.totals.credit(owner, to.since(from));
+        self.totals.credit(owner, to.0.saturating_sub(from.0));
         if self.begun.is_some() {
             self.tally.timeline.held(from, to, owner);
         }

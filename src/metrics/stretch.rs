@@ -41,19 +41,19 @@ impl Totals {
         self.refused = other.refused;
     }
 
-    /// Time that was this owner's.
-    pub(super) fn credit(&mut self, owner: Owner, span: Duration) {
+    /// So many nanoseconds were this owner's.
+    pub(super) fn credit(&mut self, owner: Owner, nanos: u64) {
         let place = owner.place();
         if self.owners.len() <= place {
             self.owners.resize(place + 1, 0);
         }
-        self.owners[place] += nanos(span);
+        self.owners[place] += nanos;
     }
 
     /// The contest is decided for this owner; says how long it was.
     pub(super) fn decide(&mut self, owner: Owner) -> Duration {
         let span = std::mem::take(&mut self.contested);
-        self.credit(owner, span);
+        self.credit(owner, nanos(span));
         span
     }
 }
