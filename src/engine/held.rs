@@ -306,14 +306,18 @@ impl Roll {
 
     /// Holds it no longer. Returns its lane.
     pub(super) fn remove(&mut self, ticket: Ticket) -> Option<LaneId> {
-        let held = self.places[ticket.0 as usize].take().expect(ONE_ANSWER);
+        let place = &mut self.places[ticket.0 as usize];
+        let held = place.as_mut().expect(ONE_ANSWER);
+        let (holds, size, lane) = (mem::take(&mut held.holds), held.size, held.lane);
+        // Where it stands: a move of all of it costs more than what is dropped.
+        *place = None;
         if self.spare.len() < SPARE {
-            self.spare.push(held.holds);
+            self.spare.push(holds);
         }
         self.free.push(ticket);
         self.len -= 1;
-        self.bytes -= held.size;
-        held.lane
+        self.bytes -= size;
+        lane
     }
 
     /// A line that is held.

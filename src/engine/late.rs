@@ -1,7 +1,5 @@
 //! What made a job late: sent after it was due by its own time. Floor 3: rules.
 
-use std::time::Duration;
-
 use super::held::Work;
 use crate::metrics::{Owner, STEPS};
 use crate::units::Tick;
@@ -25,16 +23,17 @@ impl Work {
             [held, Owner::Client]
         };
         let opening = made.connected.map_or(Owner::Client, |_| Owner::Connect);
+        let nanos = |from: Tick, to: Tick| to.0.saturating_sub(from.0);
         let parts = [
-            (before, asked.since(due)),
-            (reader, read.since(asked)),
-            (Owner::Client, came.since(read)),
-            (held, made.granted.since(came)),
-            (opening, sent.since(made.granted)),
+            (before, nanos(due, asked)),
+            (reader, nanos(asked, read)),
+            (Owner::Client, nanos(read, came)),
+            (held, nanos(came, made.granted)),
+            (opening, nanos(made.granted, sent)),
         ];
-        let sum = |owner: Owner| -> Duration {
+        let sum = |owner: Owner| -> u64 {
             let own = parts.iter().filter(|(other, _)| *other == owner);
-            own.map(|(_, span)| *span).sum()
+            own.map(|(_, span)| span).sum()
         };
         let owners = parts.iter().map(|(owner, _)| *owner);
         owners.max_by_key(|owner| sum(*owner))

@@ -301,7 +301,8 @@ impl Engine {
 
     /// Tries in flight, and jobs that wait or rest.
     pub fn load(&self) -> (usize, usize) {
-        let waiting = self.lanes.waiting() + self.rests.len() + self.askers().count();
+        let asking = self.asking.as_ref().map_or(0, |_| self.askers().count());
+        let waiting = self.lanes.waiting() + self.rests.len() + asking;
         (self.flying, waiting)
     }
 
@@ -621,8 +622,9 @@ impl Engine {
             None => work.waited(at),
             Some(_) => work.connected(at),
         }
-        let late_by = work.late_by(at).filter(|_| work.attempts == 1);
-        self.metrics.late_by(late_by);
+        if work.attempts == 1 {
+            self.metrics.late_by(work.late_by(at));
+        }
     }
 
     fn answered(&mut self, ticket: Ticket, head: &Head) {
