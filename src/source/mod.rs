@@ -357,11 +357,15 @@ impl Source {
 
     /// Notes what is given out. A problem is the last.
     fn given(&mut self, item: Item) -> Item {
-        let item = item.and_then(|line| self.count(line));
-        item.map_err(|problem| {
-            self.left = Some(0);
-            self.while_running(problem)
-        })
+        let problem = match &item {
+            Ok(line) => self.count(line).err(),
+            Err(problem) => Some(problem.clone()),
+        };
+        let Some(problem) = problem else {
+            return item;
+        };
+        self.left = Some(0);
+        Err(self.while_running(problem))
     }
 
     /// Whether the input goes on behind the lines that are wanted.
@@ -456,8 +460,8 @@ impl Source {
         Some(Ok(Some(Err(fault.of(&raw, job.place, job.id)))))
     }
 
-    fn count(&mut self, line: Result<Job, BadLine>) -> Result<Result<Job, BadLine>, Problem> {
-        if let Ok(job) = &line {
+    fn count(&mut self, line: &Result<Job, BadLine>) -> Result<(), Problem> {
+        if let Ok(job) = line {
             let guessed = matches!(
                 job.units,
                 Some(Units {
@@ -484,7 +488,7 @@ impl Source {
         if let Some(left) = &mut self.left {
             *left -= 1;
         }
-        Ok(line)
+        Ok(())
     }
 
     /// Once a line was given out, something may have been sent: the exit may no longer say otherwise.
