@@ -59,12 +59,11 @@ impl FromStr for Rewrite {
 fn every_group_is_there(pattern: &Regex, to: &str) -> Result<(), String> {
     let mut rest = to;
     while let Some((_, behind)) = rest.split_once('$') {
-        let (name, braced) = match behind.strip_prefix('{').and_then(|it| it.split_once('}')) {
+        let within = behind.strip_prefix('{').and_then(|it| it.split_once('}'));
+        let is_other = |it: char| !it.is_ascii_alphanumeric() && it != '_';
+        let (name, braced) = match within {
             Some((name, _)) => (name, true),
-            None => {
-                let is_other = |it: char| !it.is_ascii_alphanumeric() && it != '_';
-                (behind.split(is_other).next().unwrap_or_default(), false)
-            }
+            None => (behind.split(is_other).next().unwrap_or_default(), false),
         };
         rest = behind.strip_prefix('$').unwrap_or(behind);
         let has = |name: &str| match name.parse::<usize>() {
