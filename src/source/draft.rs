@@ -86,6 +86,13 @@ pub(super) enum Content {
     Other,
 }
 
+impl Content {
+    /// Of a body of the command line: of one that is a JSON object or array, or not.
+    pub(super) fn of(is_json: bool) -> Self {
+        if is_json { Self::Json } else { Self::Other }
+    }
+}
+
 /// The units that a line says its job takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct SaidUnits {

@@ -358,10 +358,7 @@ impl Filling {
             let known_by = body.has_env().then(|| body.filled(&values, Env::Masked));
             Ok(FilledBody {
                 known_by: known_by.transpose().map_err(fault)?,
-                content: match (&self.url, is_json) {
-                    (Some(_), true) => Content::Json,
-                    (Some(_), false) | (None, _) => Content::Other,
-                },
+                content: Content::of(is_json),
                 text,
             })
         });

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::cases::{Seen, case, jobs, lines, pipe, seen, text, want};
 use super::opening::{First, Opening};
 use super::*;
+use crate::headers::Headers;
 use crate::job::Repeat;
 use crate::limit::KeyBy;
 
@@ -1037,4 +1038,48 @@ proptest! {
         let wanted = each.filter(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#")).count();
         prop_assert_eq!(super::cases::lines(&as_format(Format::AccessLog, &bytes)).len(), wanted);
     }
+}
+
+#[test]
+fn json_that_the_command_line_gives_to_jobs_says_that_it_is_json() {
+    let kinds = |body: &'static str, input: &str, own: &[(&'static str, &'static str)]| {
+        let mut headers = Headers::default();
+        for (name, value) in own {
+            headers.add_text(&HeaderName::from_static(name), value);
+        }
+        let spec = Spec {
+            body: Some(body.into()),
+            headers,
+            ..text(input)
+        };
+        let job = jobs(&spec).remove(0);
+        let kinds = job.headers().get_all(&CONTENT_TYPE);
+        kinds
+            .map(|kind| String::from_utf8_lossy(kind).into_owned())
+            .collect::<Vec<_>>()
+    };
+    let inputs = [
+        "http://h/a\n",
+        "{\"url\":\"http://h/a\"}\n",
+        "url,q\nhttp://h/a,1\n",
+    ];
+    for input in inputs {
+        assert_eq!(
+            kinds("{\"a\":1}", input, &[]),
+            ["application/json"],
+            "{input}"
+        );
+        assert_eq!(kinds(" [1]", input, &[]), ["application/json"], "{input}");
+        assert_eq!(kinds("a=1", input, &[]), [""; 0], "{input}");
+        assert_eq!(kinds("{a", input, &[]), [""; 0], "{input}");
+        let own = [("content-type", "a/b")];
+        assert_eq!(kinds("{\"a\":1}", input, &own), ["a/b"], "{input}");
+    }
+    let filled = "url,q\nhttp://h/a,1\n";
+    assert_eq!(kinds("{\"q\":{{q}}}", filled, &[]), ["application/json"]);
+    let typed = "{\"url\":\"http://h/a\",\"headers\":{\"Content-Type\":\"c/d\"}}\n";
+    assert_eq!(
+        kinds("{\"a\":1}", typed, &[("content-type", "a/b")]),
+        ["c/d"]
+    );
 }

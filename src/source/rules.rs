@@ -15,6 +15,7 @@ use super::once::OnceKeys;
 use super::rewrite::Rewrite;
 use super::spec::{Spec, Times, UnitsRule};
 use super::target::{self, Base, HttpUrl, NoTarget};
+use super::template::is_json;
 use super::{LogFields, at, hash};
 use crate::error::Problem;
 use crate::estimate::Estimate;
@@ -31,7 +32,8 @@ pub(super) struct Rules {
     rewrites: Vec<Rewrite>,
     once: Option<OnceKeys>,
     method: Option<Method>,
-    body: Option<Bytes>,
+    /// Of jobs that have none, and what it is.
+    body: Option<(Bytes, Content)>,
     pub(super) units: UnitsRule,
     pub(super) times: Times,
     moments: Moments,
@@ -55,7 +57,10 @@ impl Rules {
             rewrites: spec.rewrites.clone(),
             once: spec.once.map(OnceKeys::new),
             method: spec.method.clone(),
-            body: spec.body.clone(),
+            body: spec.body.clone().map(|body| {
+                let is_json = str::from_utf8(&body).is_ok_and(is_json);
+                (body, Content::of(is_json))
+            }),
             units: spec.units,
             times: spec.times,
             moments: Moments::default(),
@@ -126,7 +131,10 @@ impl Rules {
             .target(&draft.url, draft.filling)
             .map_err(|(what, mend)| Fault::new(draft.url_at, what, mend))?;
         self.within(&origin, &draft)?;
-        let body = draft.body.or_else(|| self.body.clone().map(Body::from));
+        let (body, content) = match (draft.body, &self.body) {
+            (None, Some((given, content))) => (Some(Body::from(given.clone())), *content),
+            (own, _) => (own, draft.content),
+        };
         if let (None, Some(why)) = (&body, draft.lacks_body) {
             return Err(Fault::skipped(draft.url_at, why));
         }
@@ -151,7 +159,7 @@ impl Rules {
         let common = draft
             .filling
             .map_or(&self.headers, |filling| &filling.common);
-        add_to(headers, common, draft.content, draft.also);
+        add_to(headers, common, content, draft.also);
         if let Some(keys) = &mut self.once
             && !headers.lines().has(&IDEMPOTENCY_KEY)
         {
