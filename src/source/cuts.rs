@@ -21,6 +21,12 @@ pub(super) trait Cutter: Send {
     /// So many bytes at the front are gone; they may be the beginning of a record.
     fn let_go(&mut self, bytes: usize);
 
+    /// These are of a record that is too long, and let go next. Where in them something was opened, and not closed in
+    /// them, that has to be closed.
+    fn passes_over(&mut self, _bytes: &[u8]) -> Option<usize> {
+        None
+    }
+
     /// Those of the record found last.
     fn cells(&self) -> Cells<'_> {
         Cells::default()
@@ -64,12 +70,19 @@ pub(super) struct Cuts {
     is_begun: bool,
     rest: Rest,
     longest: usize,
-    /// A record of which the beginning was let go: the place where that was.
-    long: Option<(LongLine, u64, u64)>,
+    long: Option<Long>,
     /// At the front of what is held, and not given out.
     found: Option<Found>,
     /// Bytes of the record given out last, and of what ends it.
     given: usize,
+}
+
+/// A record of which the beginning was let go. A place is a line, from 1, and the bytes before it on that line.
+struct Long {
+    line: LongLine,
+    begins: (u64, u64),
+    /// Where something was opened that has to be closed.
+    opened: Option<(u64, u64)>,
 }
 
 #[derive(Clone, Copy)]
@@ -167,12 +180,27 @@ impl Cuts {
             line: self.line,
             before: self.before,
         };
-        if let Some((mut long, line, before)) = self.long.take() {
+        let long = self.long.take();
+        let opened = match (extent, &long) {
+            (Extent::Broken(_), Some(long)) => {
+                let last = self.cutter.passes_over(&self.buffer[self.held.clone()]);
+                last.map(|at| self.place_of(at)).or(long.opened)
+            }
+            _ => None,
+        };
+        if let Some(opened) = opened {
+            found.length = 0;
+            (found.line, found.before) = opened;
+        } else if long.is_some() || found.length > self.longest {
+            let (mut line, begins) = match long {
+                Some(Long { line, begins, .. }) => (line, begins),
+                None => (LongLine::begun(b""), (self.line, self.before)),
+            };
             let start = self.held.start;
-            long.goes_on(&self.buffer[start..start + found.length]);
-            let (length, hash) = long.ended();
+            line.goes_on(&self.buffer[start..start + found.length]);
+            let (length, hash) = line.ended();
             found.extent = Extent::Longer { length, hash };
-            (found.line, found.before) = (line, before);
+            (found.line, found.before) = begins;
         }
         self.found = Some(found);
         Look::Found(found)
@@ -183,11 +211,17 @@ impl Cuts {
         if self.held.len() <= self.longest && self.long.is_none() {
             return;
         }
-        let (line, before) = (self.line, self.before);
-        let (long, ..) = self
-            .long
-            .get_or_insert_with(|| (LongLine::begun(b""), line, before));
-        long.goes_on(&self.buffer[self.held.clone()]);
+        let held = &self.buffer[self.held.clone()];
+        let opened = self.cutter.passes_over(held);
+        let opened = opened.map(|at| self.place_of(at));
+        let begins = (self.line, self.before);
+        let long = self.long.get_or_insert_with(|| Long {
+            line: LongLine::begun(b""),
+            begins,
+            opened: None,
+        });
+        long.line.goes_on(&self.buffer[self.held.clone()]);
+        long.opened = opened.or(long.opened);
         self.let_go(self.held.len());
     }
 
@@ -195,18 +229,21 @@ impl Cuts {
         if bytes == 0 {
             return;
         }
-        let gone = &self.buffer[self.held.start..self.held.start + bytes];
-        let (lines, gone_before) = match memrchr(b'\n', gone) {
-            Some(last) => {
-                self.before = 0;
-                (memchr_iter(b'\n', gone).count(), gone.len() - last - 1)
-            }
-            None => (0, gone.len()),
-        };
-        self.line += lines as u64;
-        self.before += gone_before as u64;
+        (self.line, self.before) = self.place_of(bytes);
         self.held.start += bytes;
         self.cutter.let_go(bytes);
+    }
+
+    /// Behind so many bytes of what is held: the line, and the bytes before it on that line.
+    fn place_of(&self, bytes: usize) -> (u64, u64) {
+        let before = &self.buffer[self.held.start..self.held.start + bytes];
+        match memrchr(b'\n', before) {
+            Some(last) => {
+                let lines = memchr_iter(b'\n', before).count();
+                (self.line + lines as u64, (bytes - last - 1) as u64)
+            }
+            None => (self.line, self.before + bytes as u64),
+        }
     }
 
     fn fill(&mut self) -> io::Result<()> {

@@ -270,7 +270,7 @@ fn a_table_that_cannot_be_read_is_a_usage_problem() {
         ("id,URL\n", "-:1:1: no column is \"url\""),
         (
             "\n\"url,id\nhttp://h/,1\n",
-            "-:3:12: input ends inside a quoted field",
+            "-:2:1: the quote that opens here is never closed",
         ),
     ] {
         let problem = refused(&as_format(Format::Csv, table));
@@ -312,9 +312,9 @@ fn an_unclosed_quote_is_one_invalid_record_and_not_a_long_body() {
     let spec = text("id,url,body\na,http://h/,x\nb,http://h/,\"y\nc,http://h/,z\n");
     let faults = faults(&spec);
     assert_eq!(faults.len(), 1);
-    assert!(
-        faults[0].ends_with("input ends inside a quoted field"),
-        "{faults:?}"
+    assert_eq!(
+        faults[0],
+        "-:3:13: the quote that opens here is never closed"
     );
     assert_eq!(lines(&spec).len(), 2);
 }
@@ -1045,7 +1045,7 @@ fn json_that_the_command_line_gives_to_jobs_says_that_it_is_json() {
     let kinds = |body: &'static str, input: &str, own: &[(&'static str, &'static str)]| {
         let mut headers = Headers::default();
         for (name, value) in own {
-            headers.add_text(&HeaderName::from_static(name), value);
+            assert!(headers.add_text(&HeaderName::from_static(name), value));
         }
         let spec = Spec {
             body: Some(body.into()),

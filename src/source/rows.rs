@@ -1,6 +1,7 @@
 //! Rows of a table, whose cells may hold line ends within quotes. RFC 4180. Floor 4: doors.
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use memchr::memchr;
 
 use super::cuts::{Cut, Cutter, Rest};
 use super::lines::KEPT;
@@ -10,6 +11,8 @@ use super::record::{Cells, End};
 pub(super) struct Rows {
     reader: Reader,
     delimiter: u8,
+    /// Where in a row that is too long what was let go of it ends.
+    quotes: Quotes,
     /// Where the row begins, or the ends of lines before it.
     from: usize,
     /// Where to look on.
@@ -25,8 +28,9 @@ pub(super) struct Rows {
 impl Rows {
     pub(super) fn new(delimiter: u8) -> Self {
         Self {
-            reader: reader(delimiter),
+            reader: ReaderBuilder::new().delimiter(delimiter).build(),
             delimiter,
+            quotes: Quotes::default(),
             from: 0,
             at: 0,
             text: vec![0; 1 << 10],
@@ -38,17 +42,22 @@ impl Rows {
     }
 
     /// A row of which all was looked at.
-    fn row(&self, bytes: &[u8], end: End) -> Cut {
+    fn row(&mut self, bytes: &[u8], end: End) -> Cut {
         let at = match end {
             End::Mark => self.from..self.at - 1,
             End::Input => self.from..self.at,
         };
-        if end == End::Input && is_open(self.delimiter, &bytes[at.clone()]) {
-            return Cut::Broken {
-                at,
-                why: "input ends inside a quoted field",
-            };
+        if end == End::Input {
+            let mut quotes = self.quotes;
+            let opened = quotes.pass(self.delimiter, &bytes[at.clone()]);
+            if quotes == Quotes::Open {
+                return Cut::Broken {
+                    at: at.start..opened.map_or(at.end, |quote| at.start + quote + 1),
+                    why: "the quote that opens here is never closed",
+                };
+            }
         }
+        self.quotes = Quotes::default();
         Cut::Record {
             at,
             end,
@@ -106,6 +115,10 @@ impl Cutter for Rows {
         self.from = self.from.saturating_sub(bytes);
     }
 
+    fn passes_over(&mut self, bytes: &[u8]) -> Option<usize> {
+        self.quotes.pass(self.delimiter, bytes)
+    }
+
     fn cells(&self) -> Cells<'_> {
         Cells {
             text: &self.text[..self.written],
@@ -115,16 +128,49 @@ impl Cutter for Rows {
     }
 }
 
-/// Whether a row ends within quotes: then a line end behind it is a part of it.
-fn is_open(delimiter: u8, row: &[u8]) -> bool {
-    let row = [row, b"\n"].concat();
-    let (mut text, mut ends) = (vec![0; row.len() + 1], vec![0; row.len() + 1]);
-    let (result, ..) = reader(delimiter).read_record(&row, &mut text, &mut ends);
-    !matches!(result, ReadRecordResult::Record)
+/// Whether a place in a row is within quotes, as the parser takes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Quotes {
+    /// A cell begins.
+    #[default]
+    Due,
+    /// In a cell, and no longer or never in quotes.
+    None,
+    Open,
+    /// Behind a quote within quotes: it closes them, or is half of one that is written twice.
+    Closed,
 }
 
-fn reader(delimiter: u8) -> Reader {
-    ReaderBuilder::new().delimiter(delimiter).build()
+impl Quotes {
+    /// Goes on behind these bytes of a row. Where the quote stands in them that is open there.
+    fn pass(&mut self, delimiter: u8, bytes: &[u8]) -> Option<usize> {
+        let mut opened = None;
+        let mut at = 0;
+        while let Some(byte) = bytes.get(at) {
+            *self = match self {
+                Self::Due if *byte == b'"' => {
+                    opened = Some(at);
+                    Self::Open
+                }
+                Self::Due | Self::None | Self::Closed if *byte == delimiter => Self::Due,
+                Self::Closed if *byte == b'"' => Self::Open,
+                Self::Due | Self::Closed => Self::None,
+                Self::None | Self::Open => {
+                    let mark = if *self == Self::Open { b'"' } else { delimiter };
+                    let Some(length) = memchr(mark, &bytes[at..]) else {
+                        break;
+                    };
+                    at += length;
+                    match self {
+                        Self::Open => Self::Closed,
+                        _ => Self::Due,
+                    }
+                }
+            };
+            at += 1;
+        }
+        opened.filter(|_| *self == Self::Open)
+    }
 }
 
 #[cfg(test)]
@@ -133,6 +179,7 @@ mod tests {
 
     use super::super::cuts::cut_in_pieces;
     use super::super::draft::Spot;
+    use super::super::lines::LONGEST;
     use super::super::record::Extent;
     use super::*;
 
@@ -178,11 +225,40 @@ mod tests {
             let (rows, why) = cut(text, 100);
             assert_eq!(
                 (rows.len(), why),
-                (whole, "input ends inside a quoted field"),
+                (whole, "the quote that opens here is never closed"),
                 "{text}"
             );
         }
         assert_eq!(cut("a\n\"x\"", 100).1, "");
+    }
+
+    #[test]
+    fn a_quote_that_is_never_closed_is_told_where_it_opens_however_far_behind_the_input_ends() {
+        let far = "y\n".repeat(LONGEST / 2 + 1);
+        for behind in ["y\nz\n", &*far] {
+            let text = format!("a,b\n1,\"x\ny\",\"{behind}");
+            let mut cuts = cut_in_pieces(text.as_bytes(), usize::MAX, Rows::new(b','));
+            cuts.next().unwrap();
+            let row = cuts.next().unwrap().unwrap();
+            assert!(matches!(row.extent, Extent::Broken(_)), "{:?}", row.extent);
+            let (below, column) = row.place_of(Spot::Byte(row.bytes.len().max(1) as u64));
+            assert_eq!((row.line + below, column), (3, 4));
+            assert_eq!(cuts.next().unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn a_row_above_the_bound_is_too_long_even_if_it_comes_at_once() {
+        for beyond in [0_usize, 1] {
+            let cell = "x".repeat(LONGEST - 2 + beyond);
+            let text = format!("a,b\n1,{cell}\n2,y\n");
+            let mut cuts = cut_in_pieces(text.as_bytes(), usize::MAX, Rows::new(b','));
+            cuts.next().unwrap();
+            let row = cuts.next().unwrap().unwrap();
+            let is_whole = row.extent == Extent::Whole;
+            assert_eq!((is_whole, row.line), (beyond == 0, 2));
+            assert_eq!(cuts.next().unwrap().unwrap().bytes, b"2,y");
+        }
     }
 
     #[test]
