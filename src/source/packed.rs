@@ -194,6 +194,9 @@ impl<R: Read> Read for Undoing<R> {
                 return why;
             }
             let name = self.name;
+            if why.get_ref().is_some_and(|cause| cause.is::<Spoilt>()) {
+                return why;
+            }
             if let Some(cause) = why.get_ref()
                 && cause.is::<Behind>()
             {
@@ -373,8 +376,19 @@ impl<R: BufRead> Read for Frames<R> {
     }
 }
 
-/// The end of the input within a frame is told as such.
+/// The end of the input within a frame is told as such, and a window that is not held, of data that are whole.
 fn damage(why: FrameDecoderError) -> io::Error {
+    if let FrameDecoderError::WindowSizeTooBig { requested, .. } = why {
+        return Spoilt {
+            what: format!(
+                "its zstd data has a window of {} MiB, and at most {} MiB are held",
+                requested.div_ceil(1 << 20),
+                WINDOW >> 20
+            ),
+            mend: "let zstd undo it: zstd -dc --long=31 FILE | shaper run -".to_owned(),
+        }
+        .into();
+    }
     let mut cause: Option<&(dyn Error + 'static)> = Some(&why);
     while let Some(error) = cause {
         let inner = error.downcast_ref::<io::Error>();
@@ -559,5 +573,17 @@ mod tests {
         ) {
             let _ = undone(&[magic, &bytes].concat());
         }
+    }
+
+    #[test]
+    fn a_window_that_is_not_held_is_told_and_is_no_damage() {
+        // RFC 8878 §3.1.1.1.2: the exponent 20 stands for 1 GiB.
+        let frame = [&ZSTD[..], &[0, 20 << 3], &[1, 0, 0]].concat();
+        let mut undone = Packed::Zstd.undone(Box::new(io::Cursor::new(frame)));
+        let why = undone.read_to_end(&mut Vec::new()).unwrap_err();
+        let spoilt = why.get_ref().and_then(|it| it.downcast_ref::<Spoilt>());
+        let spoilt = spoilt.unwrap();
+        assert!(spoilt.what.contains("window of 1024 MiB"), "{spoilt}");
+        assert!(spoilt.mend.contains("--long=31"), "{}", spoilt.mend);
     }
 }
