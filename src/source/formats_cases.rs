@@ -95,6 +95,15 @@ fn a_format_is_told_by_its_first_bytes_and_else_by_the_name() {
         ),
         ("{\"a\":\"}\\\",\\\"custom_id\\\":\"}", "a", Format::Jsonl),
         ("{\n\"url\":\"/\"}", "a", Format::Json),
+        ("[1,{\"url\":\"/\"}]", "a.json", Format::Json),
+        ("[null,{\"url\":\"/\"}]", "a.json", Format::Json),
+        ("[-1]", "a.json.gz", Format::Json),
+        ("5", "a.json", Format::Json),
+        ("null\n", "a.json", Format::Json),
+        ("\"a\"", "a.json", Format::Json),
+        ("[::1]/a\n", "a", Format::Urls),
+        ("127.0.0.1/a\n", "a", Format::Urls),
+        ("http://h/a\n", "a.json", Format::Urls),
     ] {
         assert_eq!(told(text, name), format, "{text} {name}");
     }

@@ -3,13 +3,13 @@
 use super::formats::Shows;
 use super::opening::First;
 
-/// `[` opens an array where a value stands behind it, and not an address; a `{` alone on its line an object of several
-/// lines.
+/// `[` opens an array where a value stands behind it, and a number, which may be an address, by its name alone; a `{`
+/// alone on its line opens an object of several lines. Any other JSON is told by the name, and then that it is no job.
 pub(super) fn shows(first: &First<'_>) -> Shows {
     match first.text() {
         [b'[', rest @ ..] => match rest.trim_ascii_start().first() {
             Some(b'{' | b'[' | b'"' | b']') => Shows::Surely,
-            Some(_) => Shows::No,
+            Some(_) => Shows::ByName,
             None if first.is_all() => Shows::Surely,
             None => Shows::Open,
         },
@@ -18,7 +18,13 @@ pub(super) fn shows(first: &First<'_>) -> Shows {
             Some(_) => Shows::No,
             None => Shows::Open,
         },
-        _ if first.opens_url() => Shows::No,
+        text if first.opens_url() && !opens_value(text) => Shows::No,
         _ => Shows::ByName,
     }
+}
+
+/// Whether a number or a word of JSON stands there.
+fn opens_value(text: &[u8]) -> bool {
+    let words: [&[u8]; 3] = [b"null", b"true", b"false"];
+    text.first().is_some_and(u8::is_ascii_digit) || words.iter().any(|word| text.starts_with(word))
 }
