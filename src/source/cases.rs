@@ -883,6 +883,36 @@ fn utf_16_is_told_with_the_way_out() {
 }
 
 #[test]
+fn utf_32_is_told_by_its_name_and_within_gzip_it_is_undone_first() {
+    let text32 = |order: fn(u32) -> [u8; 4], mark: &str| {
+        let list = format!("{mark}http://h/a\n");
+        let letters = list.chars().map(u32::from);
+        letters.flat_map(order).collect::<Vec<_>>()
+    };
+    let little = text32(u32::to_le_bytes, "\u{feff}");
+    for (bytes, mend) in [
+        (little.clone(), "iconv -f UTF-32 -t UTF-8 FILE > NEW"),
+        (
+            text32(u32::to_be_bytes, "\u{feff}"),
+            "iconv -f UTF-32 -t UTF-8 FILE",
+        ),
+        (text32(u32::to_le_bytes, ""), "iconv -f UTF-32LE -t"),
+        (text32(u32::to_be_bytes, ""), "iconv -f UTF-32BE -t"),
+        (
+            gzip(&little),
+            "gzip -dc FILE | iconv -f UTF-32 -t UTF-8 | shaper run -",
+        ),
+    ] {
+        let problem = open(&text(bytes)).unwrap().next().unwrap().unwrap_err();
+        assert!(problem.what.contains("it is UTF-32,"), "{problem}");
+        assert!(problem.mend.contains(mend), "{problem}");
+    }
+    let page = open(&text(gzip(b"<html>"))).unwrap().next().unwrap();
+    let problem = page.unwrap_err();
+    assert!(problem.mend.contains("gzip -dc FILE | head"), "{problem}");
+}
+
+#[test]
 fn a_packing_that_is_not_undone_is_told_with_the_way_out() {
     let xz = b"\xfd7zXZ\0\0\x04".to_vec();
     for (bytes, mend) in [

@@ -28,16 +28,21 @@ pub(super) struct Opening {
 
 impl Opening {
     /// Of this input. Waits for its first bytes, and for no more than say whether it is compressed. A [`Spoilt`] if it
-    /// is UTF-16, or compressed as it is not undone here.
+    /// is UTF-16 or UTF-32, or compressed as it is not undone here.
     pub(super) fn of(input: Box<dyn Read + Send>) -> io::Result<Self> {
         let mut opening = Self::begun(input, false);
-        if let Some(packed) = opening.packed()? {
+        let packed = opening.packed()?;
+        if let Some(packed) = packed {
             opening = Self::begun(packed.undone(opening.whole()), true);
             if let Some(within) = opening.packed()? {
                 return Err(packed.twice(within).into());
             }
         }
-        let utf16 = opening.until(|head| match *head {
+        let wide = opening.until(|head| match *head {
+            [0xFF, 0xFE, 0, 0, ..] | [0, 0, 0xFE, 0xFF, ..] => Some(Some("UTF-32")),
+            [a, 0, 0, 0, ..] if a != 0 => Some(Some("UTF-32LE")),
+            [0, 0, 0, a, ..] if a != 0 => Some(Some("UTF-32BE")),
+            [0xFF, 0xFE] | [0xFF, 0xFE, 0] => None,
             [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => Some(Some("UTF-16")),
             [a, 0, b, 0, ..] if a != 0 && b != 0 => Some(Some("UTF-16LE")),
             [0, a, 0, b, ..] if a != 0 && b != 0 => Some(Some("UTF-16BE")),
@@ -47,14 +52,24 @@ impl Opening {
         if opening.until(is_markup)? == Some(true) {
             return Err(Spoilt {
                 what: "it is HTML or XML, as a page about an error or a login is".to_owned(),
-                mend: "look at it (head FILE), and fetch what it stands for".to_owned(),
+                mend: match packed {
+                    None => "look at it (head FILE), and fetch what it stands for".to_owned(),
+                    Some(packed) => format!(
+                        "look at it ({packed} -dc FILE | head), and fetch what it stands for"
+                    ),
+                },
             }
             .into());
         }
-        match utf16 {
+        match wide {
             Some(Some(from)) => Err(Spoilt {
-                what: "it is UTF-16, and jobs are UTF-8".to_owned(),
-                mend: format!("iconv -f {from} -t UTF-8 FILE > NEW writes it so"),
+                what: format!("it is {}, and jobs are UTF-8", &from[.."UTF-16".len()]),
+                mend: match packed {
+                    None => format!("iconv -f {from} -t UTF-8 FILE > NEW writes it so"),
+                    Some(packed) => {
+                        format!("{packed} -dc FILE | iconv -f {from} -t UTF-8 | shaper run -")
+                    }
+                },
             }
             .into()),
             Some(None) | None => Ok(opening),

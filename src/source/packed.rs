@@ -122,6 +122,7 @@ impl Packed {
         if is_open { Told::Open } else { Told::Plain }
     }
 
+    /// Also that of the program that undoes it.
     fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
@@ -152,6 +153,12 @@ impl Packed {
                 reader: Frames::new(input),
             }),
         }
+    }
+}
+
+impl fmt::Display for Packed {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
     }
 }
 
