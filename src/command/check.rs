@@ -66,7 +66,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Problem> {
             show(args, &mut shown)?;
         }
     }
-    checked.close();
+    checked.close(source.left());
     if !any && !args.input.allow_empty {
         return Err(source::empty(&spec.inputs, source.left().as_deref()));
     }

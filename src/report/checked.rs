@@ -28,6 +28,8 @@ pub struct Checked {
     names: Vec<u64>,
     /// Jobs whose method, URL, headers and body are those of one before.
     repeated: u64,
+    /// What was read and not taken, in words.
+    left: Option<String>,
     /// The first problems, where a program is to read them.
     listed: Vec<Value>,
 }
@@ -133,8 +135,9 @@ impl Checked {
         }
     }
 
-    /// All is read.
-    pub fn close(&mut self) {
+    /// All is read, and this was not taken of it.
+    pub fn close(&mut self, left: Option<String>) {
+        self.left = left;
         let mut names = std::mem::take(&mut self.names);
         names.sort_unstable();
         names.dedup();
@@ -157,6 +160,9 @@ impl Checked {
             Tone::Calm
         };
         page.section("CHECK", &text, tone);
+        if let Some(left) = &self.left {
+            page.section("LEFT", left, Tone::Calm);
+        }
         if self.bad > 0 {
             let mends = self
                 .mends
@@ -227,6 +233,7 @@ impl Checked {
         json!({
             "inputs": self.inputs,
             "read": self.read(),
+            "left": self.left,
             "jobs": self.jobs,
             "problems": self.bad + self.warnings,
             "unknown_fields": self.warnings,

@@ -49,6 +49,24 @@ fn every_problem_is_listed_with_its_place_and_its_mend_and_what_is_good_is_count
 }
 
 #[test]
+fn what_is_not_taken_is_told_by_a_check_as_by_a_run() {
+    let list = "{\"url\":\"http://h.test/a\"}\n{\"url\":\"http://h.test/b\"}\n{\"url\":\"\"}\n";
+    let done = check(list, &["--filter", "path=/a", "--limit-jobs", "1"]);
+    done.exits(0);
+    assert!(!stdout(&done).contains("LEFT"), "{done}");
+    let done = check(list, &["--shard", "1/2"]);
+    done.exits(0);
+    let page = stdout(&done);
+    assert!(
+        page.contains("LEFT        of 3 lines: 2 by --shard\n"),
+        "{page}"
+    );
+    let done = check(list, &["--shard", "1/2", "--report", "json"]);
+    let told: Value = serde_json::from_str(&stdout(&done)).expect("it is JSON");
+    assert_eq!(told["left"], "of 3 lines: 2 by --shard");
+}
+
+#[test]
 fn a_good_input_has_no_problem_and_nothing_of_it_is_sent() {
     let server = Server::start([Step::ok()]);
     let list = format!("{{\"url\":\"{}\"}}\n", server.url("/a?key=CANARY"));
