@@ -42,11 +42,17 @@ impl Opening {
             [0xFF, 0xFE, 0, 0, ..] | [0, 0, 0xFE, 0xFF, ..] => Some(Some("UTF-32")),
             [a, 0, 0, 0, ..] if a != 0 => Some(Some("UTF-32LE")),
             [0, 0, 0, a, ..] if a != 0 => Some(Some("UTF-32BE")),
-            [0xFF, 0xFE] | [0xFF, 0xFE, 0] => None,
-            [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => Some(Some("UTF-16")),
+            [0xFF, 0xFE, _, _, ..] | [0xFE, 0xFF, ..] => Some(Some("UTF-16")),
             [a, 0, b, 0, ..] if a != 0 && b != 0 => Some(Some("UTF-16LE")),
             [0, a, 0, b, ..] if a != 0 && b != 0 => Some(Some("UTF-16BE")),
-            [] | [0 | 0xFE | 0xFF] | [_, 0] | [0, _] | [_, 0, _] | [0, _, 0] => None,
+            []
+            | [0 | 0xFE | 0xFF]
+            | [0xFF, 0xFE]
+            | [0xFF, 0xFE, _]
+            | [_, 0]
+            | [0, _]
+            | [_, 0, _]
+            | [0, _, 0] => None,
             _ => Some(None),
         })?;
         if opening.until(is_markup)? == Some(true) {

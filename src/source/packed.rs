@@ -201,10 +201,13 @@ impl<R: Read> Read for Undoing<R> {
                 return why;
             }
             let name = self.name;
-            if why.get_ref().is_some_and(|cause| cause.is::<Spoilt>()) {
+            let cause = why.get_ref();
+            if let Some(cause) = cause
+                && cause.is::<Spoilt>()
+            {
                 return why;
             }
-            if let Some(cause) = why.get_ref()
+            if let Some(cause) = cause
                 && cause.is::<Behind>()
             {
                 return Spoilt {
