@@ -10,7 +10,7 @@ use super::text::Text;
 use crate::outcome::Outcome;
 
 /// `{"custom_id":"r-1","result":{"type":"succeeded","message":{}}}`; what failed is `errored`, with the error that was
-/// answered, or one that stands for it.
+/// answered, or one that stands for it beside the answer.
 pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Text) {
     let mut line = Object::begin(out);
     line.put("custom_id", CustomId::from(outcome).to_string());
@@ -32,6 +32,9 @@ pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Text) {
                 let mut outer = Object::begin(result.key("error"));
                 outer.put("type", "error");
                 put_error(["type", "message"], &error, outer.key("error"));
+                if let (Keep::Keep, Some(answer)) = (form.body, answer) {
+                    body::put(answer, &mut outer);
+                }
                 outer.end();
             }
         }

@@ -8,7 +8,7 @@ use super::text::Text;
 use crate::outcome::{Outcome, Status};
 
 /// `[request, answer]`, or with metadata `[request, answer, metadata]`. What failed has in the place of its answer the
-/// list of its errors, one for each try.
+/// list of its errors, one for each try, and behind them what was answered last.
 pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Text) {
     let job = outcome.line.as_ref().ok();
     out.push(b'[');
@@ -22,13 +22,26 @@ pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Text) {
             put_value(&reply.body, out);
         }
         _ if outcome.status == Status::Ok => put((), out),
-        _ => put(errors(outcome), out),
+        _ => put_errors(form, outcome, out),
     }
     if let Some(meta) = job.and_then(|job| job.meta()) {
         out.push(b',');
         put_value(&Bytes::copy_from_slice(meta), out);
     }
     out.extend_from_slice(b"]\n");
+}
+
+fn put_errors(form: &Form, outcome: &Outcome, out: &mut Text) {
+    put(errors(outcome), out);
+    let answer = outcome.reply.as_ref().map(|reply| &reply.body);
+    let kept = answer.filter(|body| form.body == Keep::Keep && !body.is_empty());
+    if let Some(body) = kept {
+        // The list goes on: its bracket stands last.
+        out.pop();
+        out.push(b',');
+        put_value(body, out);
+        out.push(b']');
+    }
 }
 
 /// Of each try, and of the job where that says more.

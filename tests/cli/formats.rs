@@ -139,12 +139,30 @@ fn a_batch_of_anthropic_is_as_its_api_returns_it() {
 }
 
 #[test]
+fn an_answer_that_failed_is_kept_whatever_its_form() {
+    let server = Server::everywhere(Step::status(400).body("{\"detail\": \"no\"}"));
+    let answer = json!({"detail": "no"});
+    let kept = |format: &str, options: &[&str]| lines(&run(&server, format, options)).remove(0);
+    let stands_for_it = &kept("anthropic-batch", &[])["result"]["error"];
+    assert_eq!(stands_for_it["error"]["type"], "http");
+    assert_eq!(stands_for_it["body"], answer);
+    assert_eq!(kept("cookbook", &[])[1][1], answer);
+    let bare = ["--body", "none"];
+    let stands_for_it = &kept("anthropic-batch", &bare)["result"]["error"];
+    assert_eq!(stands_for_it.get("body"), None);
+    assert_eq!(kept("cookbook", &bare)[1].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
 fn the_arrays_of_the_cookbook_hold_request_answer_and_metadata() {
     let lines = each_has_a_line("cookbook");
     let request = json!({"model": "m", "input": "hi"});
     let answer: Value = serde_json::from_str(ANSWER).expect("as the form has it");
     assert_eq!(lines[0], json!([request, answer, {"row": 1}]));
-    assert_eq!(lines[1], json!([request, ["status 400 Bad Request"]]));
+    let refusal =
+        json!({"type": "error", "error": {"type": "invalid_request_error", "message": "no"}});
+    let refused = json!(["status 400 Bad Request", refusal]);
+    assert_eq!(lines[1], json!([request, refused]));
     assert_eq!(
         (
             &lines[2][0],
