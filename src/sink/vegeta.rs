@@ -1,5 +1,5 @@
 //! Results as `vegeta` encodes them, so that its `report` and `plot` read them: one for each job, of its last try.
-//! Floor 4: doors.
+//! What is skipped is no attack, and has none. Floor 4: doors.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use bytes::Bytes;
 use super::body::put_base64;
 use super::line::{Form, Keep, Object, error, shown};
 use super::text::{Shape, Text};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Status};
 use crate::units::{nanos, show_moment};
 
 /// What both forms tell.
@@ -86,6 +86,9 @@ fn canonical(name: &[u8]) -> String {
 
 /// The members of `Result` in lib/results.go, in their order.
 pub(super) fn write_json(form: &Form, outcome: &Outcome, out: &mut Text) {
+    if outcome.status == Status::Skipped {
+        return;
+    }
     let hit = Hit::of(form, outcome);
     let mut line = Object::begin(out);
     line.put("attack", "");
@@ -110,6 +113,9 @@ pub(super) fn write_json(form: &Form, outcome: &Outcome, out: &mut Text) {
 
 /// The twelve columns of its CSV encoder.
 pub(super) fn write_csv(form: &Form, outcome: &Outcome, out: &mut Text) {
+    if outcome.status == Status::Skipped {
+        return;
+    }
     let hit = Hit::of(form, outcome);
     let mut headers = String::new();
     for (name, values) in &hit.headers {

@@ -154,6 +154,28 @@ fn an_answer_that_failed_is_kept_whatever_its_form() {
 }
 
 #[test]
+fn what_is_skipped_is_no_attack_of_vegeta() {
+    let server = Server::everywhere(Step::ok());
+    let line = |request: &str| {
+        format!(
+            "192.0.2.1 - - [07/Oct/2026:10:00:01 +0000] \"{request} HTTP/1.1\" 200 5 \"-\" \"c\"\n"
+        )
+    };
+    let log = ["GET /a", "POST /b", "GET /c"].map(line).concat();
+    for format in ["vegeta-json", "vegeta-csv"] {
+        let done = Shaper::run()
+            .jobs("access.log", &log)
+            .args(["--base-url", &server.url(""), "--output-format", format])
+            .with_results()
+            .output();
+        done.exits(0);
+        let hits = String::from_utf8(done.bytes(OUT)).expect("it is text");
+        assert_eq!(hits.lines().count(), 2, "{hits}");
+        assert!(!hits.contains("/b"), "{hits}");
+    }
+}
+
+#[test]
 fn the_arrays_of_the_cookbook_hold_request_answer_and_metadata() {
     let lines = each_has_a_line("cookbook");
     let request = json!({"model": "m", "input": "hi"});
