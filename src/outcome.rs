@@ -372,7 +372,7 @@ impl UnitsSpent {
 /// The last word on a line of input: exactly one for each.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Position in the input, from 0.
+    /// Position among the lines that are taken, from 0.
     pub seq: u64,
     /// The job, or what was wrong with its line.
     pub line: Result<Arc<Job>, BadLine>,
