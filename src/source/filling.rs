@@ -376,6 +376,32 @@ impl Filling {
     }
 }
 
+/// The problem of options that have what is filled for rows, where nothing is a row: it would be sent as it stands.
+pub(super) fn without_rows(spec: &Spec) -> Result<(), Problem> {
+    let headers = spec.headers.lines().iter();
+    let headers =
+        headers.map(|(name, value)| (format!("-H {}", String::from_utf8_lossy(name)), value));
+    let body = spec.body.as_deref().map(|body| ("--data".to_owned(), body));
+    for (option, text) in headers.chain(body) {
+        let template = str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+        let holes = template.into_iter().flat_map(|it: Template| it.parts);
+        let asked = holes.into_iter().find_map(|(_, hole)| match hole {
+            Hole::Env(name) => Some(format!("env:{name}")),
+            Hole::Row(name) if matches!(&*name, "seq" | "uuid") => Some(name.to_string()),
+            Hole::Row(_) => None,
+        });
+        if let Some(asked) = asked {
+            return Err(Problem::usage(
+                format!(
+                    "{option} has {{{{{asked}}}}}, which is filled for rows alone, and no jobs are read as rows"
+                ),
+                "give rows a --url; credentials of jobs: --bearer-env NAME, or -H @FILE",
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// The value of a variable.
 fn variable(name: &str, option: &str) -> Result<String, Problem> {
     let value = env::var(name).ok().filter(|value| !value.is_empty());

@@ -1092,3 +1092,18 @@ fn json_that_the_command_line_gives_to_jobs_says_that_it_is_json() {
         ["c/d"]
     );
 }
+
+#[test]
+fn what_is_filled_for_rows_alone_is_never_sent_as_it_stands() {
+    let spec = |body: &'static str| Spec {
+        body: Some(body.into()),
+        ..text("{\"url\":\"http://h/a\"}\n")
+    };
+    for hole in ["{{uuid}}", "{\"n\":{{seq}}}", "{{env:TOK}}"] {
+        let problem = refused(&spec(hole));
+        assert_eq!(problem.exit, Exit::Usage, "{problem}");
+        assert!(problem.what.contains("--data has {{"), "{problem}");
+    }
+    let other = jobs(&spec("{{ a template of another tool }}")).remove(0);
+    assert_eq!(other.body(), Some(&b"{{ a template of another tool }}"[..]));
+}

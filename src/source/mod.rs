@@ -532,6 +532,7 @@ impl Current {
         let filling = if is_table || spec.url.is_some() {
             Filling::of(spec)?
         } else {
+            filling::without_rows(spec).map_err(|problem| problem.at(input.name()))?;
             None
         };
         rules
