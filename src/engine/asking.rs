@@ -297,7 +297,8 @@ impl Engine {
         self.departs(ticket, lane, (at, at), actions);
     }
 
-    /// A job that has asked stands in its old place again, with nothing taken; a redirect waits on.
+    /// A job that has asked stands in its old place again, with nothing taken; a redirect waits on. Those of a lane that is
+    /// closed are withdrawn when it closes.
     fn asks_no_more(&mut self, ticket: Ticket) {
         let now = self.now;
         let held = self.roll.get(ticket);
@@ -316,11 +317,7 @@ impl Engine {
             in_order.waits(seq, ticket, work.job.slots);
         }
         held.phase = Phase::Waiting;
-        if self.lanes.is_closed(lane) {
-            self.vanish(ticket, &mut Vec::new());
-        } else {
-            self.joins(ticket, Joins::Back);
-        }
+        self.joins(ticket, Joins::Back);
     }
 
     /// Nobody wants the grant any more for which this job asks.
@@ -388,12 +385,12 @@ impl Engine {
             return;
         }
         asking.lost = Some(problem);
-        let asks = mem::take(&mut asking.asks);
-        let hops = asks.into_values();
-        let hops: Vec<Ticket> = hops
-            .filter(|ticket| self.roll.peek(*ticket).away.is_some())
-            .collect();
-        for ticket in hops {
+        let asks: Vec<Ticket> = asking.asks.values().copied().collect();
+        for ticket in asks {
+            if self.roll.peek(ticket).away.is_none() {
+                continue;
+            }
+            self.unask(ticket);
             let failure = Failure {
                 kind: FailureKind::Redirect,
                 reached: Reached::Answered,

@@ -317,8 +317,11 @@ impl World {
         let mut actions = Vec::new();
         self.engine.tell(self.now, event, &mut actions);
         let allowed = |action: &Action| {
-            let owes = matches!(action, Action::Store(Wanted::Owe(_)));
-            owes || matches!(action, Action::Record(..) | Action::Stop(_))
+            // What is owed is told before the end, with all that was to be told.
+            matches!(
+                action,
+                Action::Record(..) | Action::Stop(_) | Action::Store(_)
+            )
         };
         assert!(actions.iter().all(allowed), "tell asks for {actions:?}");
         self.heed(&actions);
