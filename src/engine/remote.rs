@@ -8,7 +8,7 @@ use super::keyed::StateId;
 use super::rule::{Alone, Rule};
 use super::share::{Bill, Charged, Common, Debt, Part, Wish};
 use crate::job::Job;
-use crate::limit::{Leaves, Limit, Moment, Used};
+use crate::limit::{Leaves, Limit, Moment, Setting, Used};
 use crate::units::{Cost, Tick};
 
 /// The rules that a store keeps.
@@ -55,7 +55,7 @@ impl Remotes {
     pub(super) fn new_state(
         &self,
         rule: &Rule,
-        setting: &crate::limit::Setting,
+        setting: &Setting,
         mut limit: Box<dyn Limit>,
     ) -> Box<dyn Limit> {
         if let Some((alone, since)) = self.alone
