@@ -1,4 +1,43 @@
-//! A traffic shaper and load replayer. The modules stand in floor order: each may use what is above it.
+//! A traffic shaper and load replayer: runs a list of HTTP requests under limits, and says whose wait it was.
+//!
+//! The program is documented in `README.md`; here is the map of its code. The modules stand in floor order, and each uses
+//! only what stands on its floor or above it in this list: words, records, rules, doors, drive, front. A test reads
+//! every file against it.
+//!
+//! # The way of one job
+//!
+//! 1. [`source`] reads a line, in a thread of its own, and makes a [`job::Job`] of it, or a [`job::BadLine`].
+//! 2. [`drive::live`] tells it to the [`engine`], with the time. A driver decides nothing.
+//! 3. The engine puts it into its lane. As soon as all that it needs is free at one instant (slots, each [`limit`], the
+//!    part of others that share them) it asks for the send: [`engine::Action::Send`].
+//! 4. [`client`] sends it and tells what came, as an [`outcome::Reply`] or an [`outcome::Failure`].
+//! 5. The engine has [`retry`] and [`quota`] judge that. The job is over, or rests and comes back to its old place.
+//! 6. When it is over, [`sink`] writes its line, and [`metrics`] have counted it. When all are, [`report`] tells the figures.
+//!
+//! In virtual time [`drive::simulated`] takes the place of [`drive::live`], and [`model`] that of the server: the same
+//! engine, to the nanosecond. `plan`, `compare` and nearly every test run so.
+//!
+//! # The ways of other things
+//!
+//! - **A retry** never leaves the engine: `engine/rests.rs` keeps when it comes back, its lane its place, and it is granted
+//!   as a first try is.
+//! - **A limit** is text that [`limit::Spec`] reads. [`limit::Kind`] builds the rule of it for the engine,
+//!   [`proof`] proves it from what was sent, by other code, and `store/lua` keeps it where it is shared.
+//! - **A bad line** goes the way of a job that ended when it came: the engine counts it and has it recorded.
+//! - **Ctrl-C** is heard by [`signals`], which needs no runtime, and is one more thing that the engine is told: it grants no
+//!   more, waits for what is in flight, and asks for the end. A second one ends at once.
+//!
+//! # Where a new thing goes
+//!
+//! | a new | is one file | and one row of |
+//! |---|---|---|
+//! | rule for limits | in `limit/`; the compiler then asks how it is proved, and how it is shared | `limit/kind.rs` |
+//! | format of inputs | in `source/` | `source/formats.rs` |
+//! | form of results | in `sink/` | `sink/format.rs` |
+//! | way in which servers tell their limits | — | `quota/table.rs` |
+//! | status or failure that is tried again | — | `retry/which.rs` |
+//! | discipline of `compare` | — | `drive/disciplines/table.rs` |
+//! | figure that `--fail-if` and `--stop-if` know | — | `metrics/condition/metric.rs` |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
