@@ -40,7 +40,7 @@ use crate::usage::UsageRule;
 use aside::Aside;
 use attempt::Attempt;
 use direct::{Direct, Exchange, Server};
-pub use failure::{OUT_OF_FILES, OUT_OF_PORTS};
+pub use failure::mend;
 pub use files::{Ends, Room, raise_file_limit};
 use pool::{MOST_IDLE, Pool};
 pub use reach::Reach;

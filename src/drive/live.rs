@@ -8,7 +8,7 @@ use http::StatusCode;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::loss::Loss;
-use crate::client::{Client, OUT_OF_FILES, OUT_OF_PORTS};
+use crate::client::{self, Client};
 use crate::clock::{Alarm, Clock};
 use crate::endpoint::Ask;
 use crate::engine::{Action, End, Engine, Event, Rules, Signal};
@@ -180,41 +180,13 @@ async fn wait_until(alarm: &mut Alarm, wake: Option<Tick>) {
     }
 }
 
-/// The first failed try of a kind, and what a newcomer without a server can do.
+/// The first failed try of a kind, and what its user can do.
 fn first_failure(failure: &Failure) -> String {
-    let mend = match failure.kind {
-        FailureKind::Connect if failure.message.ends_with(OUT_OF_FILES) => {
-            "\n  mend: allow more open files (ulimit -n), or lower --concurrency"
-        }
-        FailureKind::Connect if failure.message.ends_with(OUT_OF_PORTS) => {
-            "\n  mend: lower --concurrency, or allow more ports (net.ipv4.ip_local_port_range)"
-        }
-        FailureKind::Connect if failure.message.contains(" (by ") => {
-            "\n  mend: start the proxy, name another with --proxy, or go past it: --proxy none"
-        }
-        FailureKind::Connect => {
-            "\n  mend: start the server, or see the run without one: --mock answers in its place"
-        }
-        FailureKind::Dns => {
-            "\n  mend: the name may be misspelt; to see the run without a server: --mock answers in its place"
-        }
-        FailureKind::Invalid
-        | FailureKind::Skipped
-        | FailureKind::Tls
-        | FailureKind::Timeout
-        | FailureKind::Reset
-        | FailureKind::IncompleteBody
-        | FailureKind::BodyTooLarge
-        | FailureKind::BodyError
-        | FailureKind::RetryAfterTooLong
-        | FailureKind::Redirect
-        | FailureKind::Http
-        | FailureKind::Limit
-        | FailureKind::QueueTimeout => "",
-    };
+    let Failure { kind, message, .. } = failure;
+    let mend = client::mend(failure).map(|mend| format!("\n  mend: {mend}"));
     format!(
-        "first failed try ({}): {}{mend}",
-        failure.kind, failure.message
+        "first failed try ({kind}): {message}{}",
+        mend.unwrap_or_default()
     )
 }
 
