@@ -183,7 +183,7 @@ impl fmt::Display for FailureKind {
 /// One time that a job was sent, or that sending it was tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Try {
-    /// When it should have gone, see `due` in README.
+    /// When it should have gone, see `since_due_ms` in `docs/results.md`.
     pub due: Tick,
     /// When slots and limits were granted.
     pub granted: Tick,
