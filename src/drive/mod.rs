@@ -10,3 +10,4 @@ pub mod many_cores;
 pub mod modelled;
 pub mod simulated;
 pub mod what_if;
+pub mod worked_example;
