@@ -54,6 +54,13 @@ fn step<'a>(json: &'a str, step: &str) -> Option<&'a RawValue> {
     found
 }
 
+impl fmt::Display for Pointer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut steps = self.0.iter();
+        steps.try_for_each(|step| write!(out, "/{}", step.replace('~', "~0").replace('/', "~1")))
+    }
+}
+
 impl FromStr for Pointer {
     type Err = String;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::Method;
 
-use super::at::{self, At};
+use super::at::{self, At, Stamp};
 use super::draft::{self, Content, Draft, Fault, Reach};
 use super::formats::{Asked, Read, Shows};
 use super::jsonl::{self, Context, Said};
@@ -67,7 +67,7 @@ pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
         }
     });
     let draft = entry.and_then(|entry| {
-        asked.keeper.second = entry.ended.and_then(Moment::second);
+        asked.keeper.second = entry.second;
         entry.draft()
     });
     (None, draft)
@@ -82,8 +82,10 @@ struct Entry<'a> {
     target: String,
     body: Said<'a>,
     column: u64,
-    ended: Option<Moment>,
-    took: Duration,
+    /// When it began.
+    at: Stamp<'a>,
+    /// In which second it ended, if no more is known of that.
+    second: Option<u64>,
 }
 
 /// What a log says of when a request ended.
@@ -174,9 +176,7 @@ impl<'a> Entry<'a> {
             body,
             content,
             lacks_body: lacks.then_some("a log has no body of it, and --data gives none"),
-            at: self
-                .ended
-                .map(|ended| At::Known(ended.at.saturating_sub(self.took))),
+            at: Some(self.at),
             ..Draft::of_url(url, self.column)
         })
     }
@@ -204,12 +204,14 @@ fn combined(line: &str) -> Result<Entry<'_>, Fault> {
     let (method, target) = parts(&request);
     let last = quoted[end + 1..].rsplit(' ').next().unwrap_or_default();
     let took = last.contains('.').then(|| seconds(last)).flatten();
+    let ended = Moment::of(moment);
+    let at = ended.map(|ended| At::Known(ended.at.saturating_sub(took.unwrap_or_default())));
     Ok(Entry {
         method: Some(method.to_owned()),
         target: target.into_owned(),
         column,
-        ended: Moment::of(moment),
-        took: took.unwrap_or_default(),
+        at: stamp("time_local", at),
+        second: ended.and_then(Moment::second),
         server: None,
         body: (None, Content::Other),
     })
@@ -294,16 +296,18 @@ fn seconds(text: &str) -> Option<Duration> {
 /// A JSON log, by the names that nginx and others have for its parts.
 fn object<'a>(line: &'a str, members: &[Member<'a>]) -> Result<Entry<'a>, Fault> {
     let context = Context { line };
-    let field = |names: &[&str]| {
+    let named = |names: &[&'static str]| {
         let mut found = names.iter().filter_map(|wanted| {
-            let mut members = members.iter();
-            members
-                .find(|(name, _)| name == wanted)
-                .map(|(_, value)| *value)
+            let (_, value) = members.iter().find(|(name, _)| name == wanted)?;
+            Some((*wanted, *value))
         });
         found.next()
     };
-    let text = |names: &[&str]| context.text(names[0], field(names));
+    let field = |names: &[&'static str]| named(names).map(|(_, value)| value);
+    let text = |names: &[&'static str]| match named(names) {
+        Some((name, value)) => context.text(name, Some(value)),
+        None => Ok(None),
+    };
     let (method, target, column) = match (text(&REQUESTS)?, text(&METHODS)?, text(&TARGETS)?) {
         (Some(request), ..) => {
             let (method, target) = parts(&request);
@@ -315,14 +319,19 @@ fn object<'a>(line: &'a str, members: &[Member<'a>]) -> Result<Entry<'a>, Fault>
         }
         (None, ..) => return Err(no_line(1)),
     };
-    let ended = field(&MOMENTS).and_then(Moment::of_json);
+    let (name, moment) = named(&MOMENTS).unzip();
+    let ended = moment.and_then(Moment::of_json);
     let took = field(&SPANS).and_then(|value| seconds(value.trim_matches('"')));
+    let at = moment.map(|moment| match ended {
+        Some(ended) => At::Known(ended.at.saturating_sub(took.unwrap_or_default())),
+        None => At::Unread(context.column(moment).into()),
+    });
     Ok(Entry {
         method: Some(method),
         target,
         column: context.column_of(column),
-        ended,
-        took: took.unwrap_or_default(),
+        at: stamp(name.unwrap_or(MOMENTS[0]), at),
+        second: ended.and_then(Moment::second),
         server: None,
         body: (None, Content::Other),
     })
@@ -337,26 +346,20 @@ fn mapped<'a>(
 ) -> Result<Entry<'a>, Fault> {
     let context = Context { line };
     let find = |pointer: &Option<Pointer>| log_fields::find(pointer.as_ref()?, members);
-    let text = |pointer: &Option<Pointer>| {
-        let name = pointer.as_ref().map_or("", log_fields::name);
-        context.text(name, find(pointer))
+    let text = |pointer: &Option<Pointer>| match pointer {
+        Some(name) => context.text(&log_fields::name(name), find(pointer)),
+        None => Ok(None),
     };
     let found = log_fields::find(&fields.url, members);
-    let url = context.required(log_fields::name(&fields.url), found)?;
+    let url = context.required(&log_fields::name(&fields.url), found)?;
     let (server, target) = placed(&url);
     let host = text(&fields.host)?.filter(|host| !host.is_empty());
     let host = host.map(|host| format!("http://{host}"));
-    let span = |value: &str| seconds(value.trim_matches('"'));
-    let took = match &fields.took {
-        Some(Took::Seconds(pointer)) => log_fields::find(pointer, members).and_then(span),
-        Some(Took::Millis(pointer)) => {
-            let millis = log_fields::find(pointer, members).and_then(span);
-            millis.map(|millis| millis / 1000)
-        }
-        None => None,
-    };
+    let ended = find(&fields.at)
+        .and_then(Moment::of_json)
+        .map(Moment::or_millis);
     let body = match (&fields.body, find(&fields.body)) {
-        (Some(pointer), Some(value)) => context.written_body(log_fields::name(pointer), value)?,
+        (Some(pointer), Some(value)) => context.written_body(&log_fields::name(pointer), value)?,
         (Some(_) | None, _) => (None, Content::Other),
     };
     Ok(Entry {
@@ -365,11 +368,60 @@ fn mapped<'a>(
         target: target.into_owned(),
         body,
         column: context.column_of(found),
-        ended: find(&fields.at)
-            .and_then(Moment::of_json)
-            .map(Moment::or_millis),
-        took: took.unwrap_or_default(),
+        at: began(&context, members, fields, ended),
+        second: ended.and_then(Moment::second),
     })
+}
+
+/// When a request began, of what is told of its end by the fields that the command line names.
+fn began<'a>(
+    context: &Context<'a>,
+    members: &[Member<'a>],
+    fields: &LogFields,
+    ended: Option<Moment>,
+) -> Stamp<'a> {
+    let find = |pointer: &Pointer| log_fields::find(pointer, members);
+    let (pointer, parts) = match &fields.took {
+        Some(Took::Seconds(pointer)) => (Some(pointer), 1),
+        Some(Took::Millis(pointer)) => (Some(pointer), 1000),
+        None => (None, 1),
+    };
+    let mut took = Duration::ZERO;
+    // nginx writes `-` for what is not known.
+    if let Some(pointer) = pointer
+        && let Some(value) = find(pointer).filter(|value| !["\"\"", "\"-\""].contains(value))
+    {
+        match seconds(value.trim_matches('"')) {
+            Some(whole) => took = whole / parts,
+            None => {
+                return Stamp {
+                    name: log_fields::name(pointer).into_owned().into(),
+                    at: Some(At::Unread(context.column(value).into())),
+                    form: "write how long it took as a number: took=FIELD is in seconds, took_ms=FIELD in milliseconds",
+                };
+            }
+        }
+    }
+    let Some(pointer) = &fields.at else {
+        return Stamp {
+            form: "name the field that says when it ended: --log-fields at=FIELD",
+            ..stamp("at", None)
+        };
+    };
+    let at = find(pointer).map(|value| match ended {
+        Some(ended) => At::Known(ended.at.saturating_sub(took)),
+        None => At::Unread(context.column(value).into()),
+    });
+    stamp(log_fields::name(pointer).into_owned(), at)
+}
+
+/// That of a line that says when the request ended.
+fn stamp<'a>(name: impl Into<Cow<'a, str>>, at: Option<At<'a>>) -> Stamp<'a> {
+    Stamp {
+        name: name.into(),
+        at,
+        form: "write a date (\"2026-11-30T09:00:00.250Z\"), or seconds since 1970; --log-fields at=FIELD names another field",
+    }
 }
 
 /// Scheme and server of a URL, if it has them, and what is asked of the server.

@@ -1,9 +1,32 @@
 //! When a job was recorded: `at`, as seconds or as an RFC 3339 date. Floor 4: doors.
 
+use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use super::draft::{Fault, Spot};
 use crate::job::Place;
+
+/// The field of a record that says when it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stamp<'a> {
+    /// What it is called there.
+    pub(super) name: Cow<'a, str>,
+    /// What it says; `None` if it is not there.
+    pub(super) at: Option<At<'a>>,
+    /// How it is written.
+    pub(super) form: &'static str,
+}
+
+impl<'a> Stamp<'a> {
+    /// That of a job.
+    pub(super) fn of_job(at: Option<At<'a>>) -> Self {
+        Self {
+            name: Cow::Borrowed("at"),
+            at,
+            form: "write seconds from 0 (0.250), or a date of RFC 3339 (\"2026-11-30T09:00:00.250Z\")",
+        }
+    }
+}
 
 /// When a record says that it was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,8 +35,10 @@ pub(super) enum At<'a> {
     Json(&'a str, Spot),
     /// The same of a text without quotes.
     Text(&'a str, Spot),
-    /// Seconds, or since the Unix epoch.
+    /// Since the Unix epoch.
     Known(Duration),
+    /// What its format cannot have there.
+    Unread(Spot),
 }
 
 /// What the moments of an input count from.
@@ -32,9 +57,15 @@ const DATES: Duration = Duration::from_secs(1_000_000_000);
 const MILLIS: Duration = Duration::from_secs(100_000_000_000);
 
 /// The moment that a record says: seconds from a start, or since the Unix epoch.
-fn read(at: At<'_>) -> Result<(Duration, Since), Fault> {
+fn read(stamp: &Stamp<'_>) -> Result<(Duration, Since), Fault> {
+    let (name, form) = (&stamp.name, stamp.form);
+    let at = stamp.at.ok_or_else(|| {
+        let what = format!("{name:?} is missing, and the run is a replay");
+        Fault::new(1, what, form)
+    })?;
     let (moment, is_date, at) = match at {
         At::Known(moment) => (Some(moment), true, Spot::Byte(1)),
+        At::Unread(at) => (None, true, at),
         At::Json(json, at) => match serde_json::from_str::<String>(json) {
             Ok(date) => (date_time(&date), true, at),
             Err(_) => (seconds(json), false, at),
@@ -45,10 +76,10 @@ fn read(at: At<'_>) -> Result<(Duration, Since), Fault> {
         },
     };
     match moment {
-        None => Err(Fault::new(at, "\"at\" is no moment", MEND)),
+        None => Err(Fault::new(at, format!("{name:?} is no moment"), form)),
         Some(moment) if moment >= MILLIS && !is_date => {
-            let what = "\"at\" is later than the year 5000: these may be milliseconds";
-            Err(Fault::new(at, what, MEND))
+            let what = format!("{name:?} is later than the year 5000: these may be milliseconds");
+            Err(Fault::new(at, what, form))
         }
         Some(moment) if moment >= DATES => Ok((moment, Since::Epoch)),
         Some(moment) => Ok((moment, Since::Start)),
@@ -66,20 +97,22 @@ impl Moments {
     /// What a record says.
     pub(super) fn read(
         &mut self,
-        at: At<'_>,
+        stamp: &Stamp<'_>,
         place: impl FnOnce() -> Place,
     ) -> Result<Duration, Fault> {
-        let (moment, since) = read(at)?;
+        let (moment, since) = read(stamp)?;
         let (first, of) = self.first.get_or_insert_with(|| (since, place()));
         if *first == since {
             return Ok(moment);
         }
+        let name = &stamp.name;
         let what = match since {
-            Since::Start => format!("\"at\" is seconds from a start, and a date at {of}"),
-            Since::Epoch => format!("\"at\" is a date, and seconds from a start at {of}"),
+            Since::Start => format!("{name:?} is seconds from a start, and a date at {of}"),
+            Since::Epoch => format!("{name:?} is a date, and seconds from a start at {of}"),
         };
         let mend = "count all from the same: write dates, or seconds from 0, in every line";
-        Err(Fault::new(at.spot(), what, mend))
+        let at = stamp.at.map_or(Spot::Byte(1), At::spot);
+        Err(Fault::new(at, what, mend))
     }
 }
 
@@ -87,19 +120,18 @@ impl At<'_> {
     /// Where it stands.
     fn spot(self) -> Spot {
         match self {
-            Self::Json(_, at) | Self::Text(_, at) => at,
+            Self::Json(_, at) | Self::Text(_, at) | Self::Unread(at) => at,
             Self::Known(_) => Spot::Byte(1),
         }
     }
 }
 
-/// Nobody can replay a job of which nothing says when it was.
-pub(super) fn missing() -> Fault {
-    Fault::new(1, "\"at\" is missing, and the run is a replay", MEND)
+/// Nobody can replay a job of which nothing can say when it was.
+pub(super) fn nowhere() -> Fault {
+    let what = "nothing says when it was, and the run is a replay";
+    let mend = "give jobs with \"at\" (--format jsonl), or a rate of your own in place of --replay (--qps, --ramp)";
+    Fault::new(1, what, mend)
 }
-
-const MEND: &str =
-    "write seconds from 0 (0.250), or a date of RFC 3339 (\"2026-11-30T09:00:00.250Z\")";
 
 fn seconds(text: &str) -> Option<Duration> {
     let seconds: f64 = serde_json::from_str(text).ok()?;
@@ -135,8 +167,12 @@ pub(super) fn date_time(text: &str) -> Option<Duration> {
 mod tests {
     use super::*;
 
+    fn stamp(at: At<'_>) -> Stamp<'_> {
+        Stamp::of_job(Some(at))
+    }
+
     fn millis(text: &str) -> Option<u128> {
-        read(At::Json(text, Spot::Byte(9)))
+        read(&stamp(At::Json(text, Spot::Byte(9))))
             .ok()
             .map(|(at, _)| at.as_millis())
     }
@@ -160,12 +196,17 @@ mod tests {
     fn a_text_needs_no_quotes() {
         for (text, at) in [("0.25", 250), ("1970-01-01T00:00:01.5Z", 1_500)] {
             assert_eq!(
-                read(At::Text(text, Spot::Byte(1))).unwrap().0.as_millis(),
+                read(&stamp(At::Text(text, Spot::Byte(1))))
+                    .unwrap()
+                    .0
+                    .as_millis(),
                 at
             );
         }
         assert_eq!(
-            read(At::Text("noon", Spot::Cell(4))).unwrap_err().at,
+            read(&stamp(At::Text("noon", Spot::Cell(4))))
+                .unwrap_err()
+                .at,
             Spot::Cell(4)
         );
     }
@@ -179,7 +220,7 @@ mod tests {
             }
         };
         let mut moments = Moments::default();
-        let mut at = |text, line| moments.read(At::Json(text, Spot::Byte(7)), place(line));
+        let mut at = |text, line| moments.read(&stamp(At::Json(text, Spot::Byte(7))), place(line));
         assert!(at("\"2026-11-30T09:00:00Z\"", 3).is_ok());
         assert!(
             at("1795993200.5", 4).is_ok(),
@@ -191,7 +232,7 @@ mod tests {
             "\"at\" is seconds from a start, and a date at a.jsonl:3"
         );
         let mut moments = Moments::default();
-        let mut at = |text, line| moments.read(At::Text(text, Spot::Cell(2)), place(line));
+        let mut at = |text, line| moments.read(&stamp(At::Text(text, Spot::Cell(2))), place(line));
         assert!(at("0", 2).is_ok() && at("86400.5", 3).is_ok());
         let told = at("2026-11-30T09:00:00Z", 4).unwrap_err();
         assert_eq!(
@@ -219,7 +260,7 @@ mod tests {
             "\"1970-13-01T00:00:01Z\"",
             "\"1970-01-01T00:00:01+02:00\\u0000\"",
         ] {
-            let why = read(At::Json(text, Spot::Byte(9))).expect_err(text);
+            let why = read(&stamp(At::Json(text, Spot::Byte(9)))).expect_err(text);
             assert_eq!(why.at, Spot::Byte(9), "{text}");
             assert!(why.mend.contains("0.250") && why.mend.contains("RFC 3339"));
         }

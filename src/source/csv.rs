@@ -9,7 +9,7 @@ use http::HeaderName;
 use memchr::memmem;
 use serde_json::value::RawValue;
 
-use super::at::At;
+use super::at::{At, Stamp};
 use super::draft::{self, Content, Draft, Fault, Fields, Spot};
 use super::field::Field;
 use super::filling::{Filled, Filling, Value};
@@ -219,13 +219,14 @@ impl<'a> Row<'a> {
             known_by,
             filling,
             units: draft::SaidUnits {
-                whole: self.count(Field::Tokens, "tokens")?,
-                input: self.count(Field::InputTokens, "input_tokens")?,
-                output: self.count(Field::OutputTokens, "output_tokens")?,
+                whole: self.count(Field::Tokens)?,
+                input: self.count(Field::InputTokens)?,
+                output: self.count(Field::OutputTokens)?,
             },
-            at: self
-                .cell(Field::At)
-                .map(|(nth, text)| At::Text(text.trim(), Spot::Cell(nth))),
+            at: Some(Stamp::of_job(
+                self.cell(Field::At)
+                    .map(|(nth, text)| At::Text(text.trim(), Spot::Cell(nth))),
+            )),
             meta: self.meta(filling),
             ..Draft::of_url(url, url_at)
         })
@@ -286,9 +287,10 @@ impl<'a> Row<'a> {
         Ok(())
     }
 
-    fn count(&self, field: Field, name: &str) -> Result<Option<u64>, Fault> {
+    fn count(&self, field: Field) -> Result<Option<u64>, Fault> {
         let count = self.cell(field).map(|(nth, text)| {
             text.trim().parse().map_err(|_| {
+                let (name, _) = &self.columns.0[nth];
                 let what = format!("{name:?} must be a whole number from 0");
                 Fault::new(
                     Spot::Cell(nth),
@@ -321,7 +323,7 @@ impl<'a> Row<'a> {
         }
         if let Some((nth, path)) = file {
             asked.keeper.has_read_file = true;
-            let bytes: Bytes = jsonl::file(asked.folder, path).map_err(|what| {
+            let bytes: Bytes = jsonl::file(asked.folder, "body_file ", path).map_err(|what| {
                 Fault::new(
                     Spot::Cell(nth),
                     what,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use http::Method;
 
-use super::at::At;
+use super::at::Stamp;
 use super::filling::Filling;
 use super::record::Record;
 use crate::job::{BadLine, NoJob, Place, Repeat};
@@ -141,8 +141,8 @@ pub(super) struct Draft<'a> {
     /// A header that the job has if neither it nor the command line says another.
     pub(super) also: Option<(&'static str, &'static str)>,
     pub(super) units: SaidUnits,
-    /// When it was recorded.
-    pub(super) at: Option<At<'a>>,
+    /// When it was recorded; `None` if its format never says that.
+    pub(super) at: Option<Stamp<'a>>,
     /// A JSON text.
     pub(super) meta: Option<Cow<'a, str>>,
     pub(super) fields: Fields<'a>,

@@ -69,16 +69,27 @@ impl Field {
 
 /// What an object has of each field, as it stands there.
 #[derive(Default)]
-pub(super) struct Values<'a>([Option<&'a str>; Field::COUNT]);
+pub(super) struct Values<'a> {
+    values: [Option<&'a str>; Field::COUNT],
+    /// Whether its tokens stand there as `weight`.
+    is_weight: bool,
+}
 
 impl<'a> Values<'a> {
     pub(super) fn of(&self, field: Field) -> Option<&'a str> {
-        self.0[field as usize]
+        self.values[field as usize]
+    }
+
+    /// All its tokens, and what they are called there.
+    pub(super) fn whole(&self) -> (&'static str, Option<&'a str>) {
+        let name = if self.is_weight { "weight" } else { "tokens" };
+        (name, self.of(Field::Tokens))
     }
 
     /// What it had of this field before.
-    pub(super) fn put(&mut self, field: Field, value: &'a str) -> Option<&'a str> {
-        self.0[field as usize].replace(value)
+    pub(super) fn put(&mut self, field: Field, name: &str, value: &'a str) -> Option<&'a str> {
+        self.is_weight |= name == "weight";
+        self.values[field as usize].replace(value)
     }
 }
 

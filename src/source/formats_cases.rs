@@ -547,7 +547,7 @@ fn what_is_wrong_with_a_target_is_told_where_it_stands() {
         "-:7:1: this line is no header, no @FILE and no target"
     );
     assert!(
-        found[3].starts_with("-:10:1: body_file ") && found[3].contains("No such file"),
+        found[3].starts_with("-:10:1: @") && found[3].contains("No such file"),
         "{found:?}"
     );
     assert_eq!(found.len(), 4);
@@ -689,6 +689,113 @@ fn a_log_tells_when_a_request_began() {
             .all(|it| it.ends_with("this is no line of an access log")),
         "{found:?}"
     );
+}
+
+/// The one record of a replay is refused with these words.
+fn is_told(format: Format, log_fields: Option<&str>, text: &str, told: &str) {
+    let mut spec = as_format(format, text);
+    spec.times = Times::Needed;
+    spec.log_fields = log_fields.map(|fields| fields.parse().unwrap());
+    let found = faults(&spec);
+    assert!(
+        found.len() == 1 && found[0].contains(told),
+        "{text}: {found:?}"
+    );
+}
+
+#[test]
+fn a_message_names_a_field_as_it_stands_in_the_file() {
+    let weight = "{\"url\":\"http://h/\",\"at\":0,\"weight\":-1}";
+    let noon = "{\"url\":\"http://h/\",\"at\":\"noon\"}";
+    let row = "url,at,weight\nhttp://h/,0,many\n";
+    let recorded = "1 0123456789abcdef0123 noon\nGET /a HTTP/1.1\r\nHost: h\r\n\r\n";
+    let target = "GET http://h/\n@none.json";
+    for (format, text, told) in [
+        (Format::Jsonl, noon, "\"at\" is no moment"),
+        (Format::Jsonl, weight, "\"weight\" must be a whole number"),
+        (Format::Csv, row, ":13: \"weight\" must be a whole number"),
+        (Format::Gor, recorded, "\"timestamp\" is no moment"),
+        (Format::Urls, "http://h/", "nothing says when it was"),
+        (Format::Vegeta, target, "-:2:1: @"),
+    ] {
+        is_told(format, None, text, told);
+    }
+    let entry = |started| {
+        let request = "\"request\":{\"method\":\"GET\",\"url\":\"http://h/\"}";
+        format!("{{\"log\":{{\"entries\":[{{{started}{request}}}]}}}}")
+    };
+    let (wrong, none) = (entry("\"startedDateTime\":\"noon\","), entry(""));
+    is_told(
+        Format::Har,
+        None,
+        &wrong,
+        "-:1:39: \"startedDateTime\" is no",
+    );
+    is_told(
+        Format::Har,
+        None,
+        &none,
+        "\"startedDateTime\" is missing, and",
+    );
+}
+
+#[test]
+fn a_message_names_a_field_of_a_log_as_the_command_line_does() {
+    for (fields, line, told) in [
+        (
+            "url=u,at=ts",
+            "{\"u\":\"/a\",\"ts\":\"noon\"}",
+            ":16: \"ts\" is no moment",
+        ),
+        (
+            "url=u,at=ts",
+            "{\"u\":\"/a\"}",
+            "\"ts\" is missing, and the run",
+        ),
+        ("url=u", "{\"u\":\"/a\"}", "\"at\" is missing, and the run"),
+        (
+            "url=u,at=/t/s",
+            "{\"u\":\"/a\",\"t\":{\"s\":true}}",
+            "\"/t/s\" is no moment",
+        ),
+        ("url=/h/u,at=ts", "{\"u\":\"/a\"}", "\"/h/u\" is missing"),
+        (
+            "url=u,at=ts,took=d",
+            "{\"u\":\"/a\",\"ts\":1,\"d\":\"12ms\"}",
+            ":22: \"d\" is no",
+        ),
+    ] {
+        is_told(Format::AccessLog, Some(fields), line, told);
+    }
+    for (line, told) in [
+        (
+            "{\"request\":\"GET /a HTTP/1.1\",\"msec\":\"-\"}",
+            "\"msec\" is no moment",
+        ),
+        (
+            "{\"verb\":1,\"uri\":\"/a\"}",
+            "-:1:9: \"verb\" must be a string",
+        ),
+    ] {
+        is_told(Format::AccessLog, None, line, told);
+    }
+}
+
+#[test]
+fn a_span_that_cannot_be_read_is_told_where_it_counts_and_one_that_is_not_known_is_none() {
+    for (span, times, count) in [
+        ("\"12ms\"", Times::Needed, 1),
+        ("\"12ms\"", Times::Ignored, 0),
+        ("\"-\"", Times::Needed, 0),
+        ("\"\"", Times::Needed, 0),
+        ("0.5", Times::Needed, 0),
+    ] {
+        let line = format!("{{\"u\":\"/a\",\"ts\":1,\"d\":{span}}}");
+        let mut spec = as_format(Format::AccessLog, line);
+        spec.times = times;
+        spec.log_fields = Some("url=u,at=ts,took=d".parse().unwrap());
+        assert_eq!(faults(&spec).len(), count, "{span}");
+    }
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Traffic as `GoReplay` records it. Floor 4: doors.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use httparse::{Request, Status, parse_chunk_size};
 use memchr::memmem;
 
-use super::at::At;
+use super::at::{At, Stamp};
 use super::cuts::{Cut, Cutter, Rest};
 use super::draft::{self, Draft, Fault};
 use super::formats::{Asked, Read, Shows};
@@ -117,15 +118,19 @@ pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
         return (None, Err(Fault::new(1, what, "record it again")));
     }
     let id = known.next().map(Box::from);
-    let at = known
-        .next()
-        .and_then(|nanos| nanos.parse().ok())
-        .map(Duration::from_nanos);
+    let at = known.next().map(|nanos| match nanos.parse() {
+        Ok(nanos) => At::Known(Duration::from_nanos(nanos)),
+        Err(_) => At::Unread(1.into()),
+    });
     let draft = request(asked, message, line as u64 + 2);
     (
         id,
         draft.map(|draft| Draft {
-            at: at.map(At::Known),
+            at: Some(Stamp {
+                name: Cow::Borrowed("timestamp"),
+                at,
+                form: "a record begins with its kind, its id and nanoseconds since 1970; record it again",
+            }),
             ..draft
         }),
     )

@@ -9,7 +9,7 @@ use http::header::CONTENT_TYPE;
 use serde_json::value::RawValue;
 use url::form_urlencoded;
 
-use super::at::At;
+use super::at::{At, Stamp};
 use super::draft::{self, Draft, Fault, Spot};
 use super::formats::{Asked, Read, Shows};
 use super::jsonl::{self, Context};
@@ -178,7 +178,11 @@ fn entry<'a>(asked: &mut Asked<'_, 'a>) -> Result<Draft<'a>, Fault> {
         method: Some(request.method),
         body: body.map(|bytes| Body::Apart(bytes.into())),
         lacks_body: is_lost.then_some("its body was not recorded"),
-        at: field("startedDateTime").map(|value| At::Json(value, context.column(value).into())),
+        at: Some(Stamp {
+            name: Cow::Borrowed("startedDateTime"),
+            at: field("startedDateTime").map(|value| At::Json(value, context.column(value).into())),
+            form: "write a date of RFC 3339: \"2026-11-30T09:00:00.250Z\"",
+        }),
         ..Draft::of_url(request.url, request.url_at)
     })
 }

@@ -12,7 +12,7 @@ use memchr::memchr;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use super::at::At;
+use super::at::{At, Stamp};
 use super::draft::{self, Content, Draft, Fault, Fields, SaidUnits, Spot};
 use super::field::{Field, Values};
 use super::formats::{Asked, Read, Shows};
@@ -52,7 +52,7 @@ pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
             (asked.unknown)(name, context.column(value));
             continue;
         };
-        if fields.put(field, value).is_some() {
+        if fields.put(field, name, value).is_some() {
             twice.get_or_insert((name, *value));
         }
     }
@@ -79,7 +79,7 @@ pub(super) fn is_doubtful(line: &str, is_doubted: &mut bool) -> bool {
     let mut fields = Values::default();
     for (name, value) in &members {
         if let Some(field) = Field::of(name) {
-            fields.put(field, value);
+            fields.put(field, name, value);
         }
     }
     let told = Context { line }.no_target(&fields, &members, is_doubted);
@@ -247,7 +247,9 @@ impl<'a> Context<'a> {
             body,
             content,
             units,
-            at: given(fields.of(Field::At)).map(|value| At::Json(value, self.column(value).into())),
+            at: Some(Stamp::of_job(
+                given(fields.of(Field::At)).map(|value| At::Json(value, self.column(value).into())),
+            )),
             meta: given(fields.of(Field::Meta)).map(Cow::Borrowed),
             ..Draft::of_url(url, self.column_of(fields.of(Field::Url)))
         })
@@ -433,8 +435,9 @@ impl<'a> Context<'a> {
     }
 
     fn units(&self, fields: &Values<'a>) -> Result<SaidUnits, Fault> {
+        let (name, whole) = fields.whole();
         Ok(SaidUnits {
-            whole: self.count("tokens", fields.of(Field::Tokens))?,
+            whole: self.count(name, whole)?,
             input: self.count("input_tokens", fields.of(Field::InputTokens))?,
             output: self.count("output_tokens", fields.of(Field::OutputTokens))?,
         })
@@ -486,7 +489,7 @@ impl<'a> Context<'a> {
             self.text("body_file", fields.of(Field::BodyFile))?,
             fields.of(Field::BodyFile),
         ) {
-            let bytes = file(folder, &text).map_err(|what| {
+            let bytes = file(folder, "body_file ", &text).map_err(|what| {
                 let mend = "the path is relative to the folder of the job file";
                 self.fault(value, what, mend)
             })?;
@@ -516,11 +519,11 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Pipes and devices are refused: reading one may never end.
-pub(super) fn file(folder: &Path, text: &str) -> Result<Bytes, String> {
+/// What is in a file that a record names behind this word. Pipes and devices are refused: reading one may never end.
+pub(super) fn file(folder: &Path, word: &str, text: &str) -> Result<Bytes, String> {
     let path = folder.join(text);
     let path = std::path::absolute(&path).unwrap_or(path);
-    let wrong = |why: &dyn fmt::Display| format!("body_file {}: {why}", calm_path(&path));
+    let wrong = |why: &dyn fmt::Display| format!("{word}{}: {why}", calm_path(&path));
     let kind = std::fs::metadata(&path).map_err(|why| wrong(&why))?;
     if kind.is_dir() {
         return Err(wrong(&"is a directory"));

@@ -1,5 +1,6 @@
 //! Where a JSON log has what a request was, if its names are its own: `--log-fields`. Floor 4: doors.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -26,9 +27,12 @@ pub(super) enum Took {
     Millis(Pointer),
 }
 
-/// The last name of a pointer, for people; empty for the whole.
-pub(super) fn name(pointer: &Pointer) -> &str {
-    pointer.steps().last().map_or("", |name| name)
+/// How people are told of a field: by its name, or with the way to it.
+pub(super) fn name(pointer: &Pointer) -> Cow<'_, str> {
+    match pointer.steps() {
+        [name] => Cow::Borrowed(name),
+        _ => Cow::Owned(pointer.to_string()),
+    }
 }
 
 /// What a record has there, as it is written; null is nothing.

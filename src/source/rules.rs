@@ -147,11 +147,13 @@ impl Rules {
         let method = method.unwrap_or(by_body);
         let at = match self.times {
             Times::Ignored => None,
-            Times::Needed if draft.at.is_none() => return Err(at::missing()),
-            Times::Read | Times::Needed => draft
-                .at
-                .map(|at| self.moments.read(at, &place))
-                .transpose()?,
+            Times::Read | Times::Needed => match &draft.at {
+                Some(stamp) if stamp.at.is_some() || self.times == Times::Needed => {
+                    Some(self.moments.read(stamp, &place)?)
+                }
+                None if self.times == Times::Needed => return Err(at::nowhere()),
+                Some(_) | None => None,
+            },
         };
         let bytes = body.as_deref();
         let known_by = draft.known_by.as_deref().map(str::as_bytes).or(bytes);

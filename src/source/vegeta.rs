@@ -131,7 +131,7 @@ fn text<'a>(asked: &mut Asked<'_, 'a>) -> Result<Draft<'a>, Fault> {
     for (at, line) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
         if let Some(path) = line.strip_prefix('@') {
             asked.keeper.has_read_file = true;
-            let bytes = jsonl::file(asked.folder, path).map_err(|what| {
+            let bytes = jsonl::file(asked.folder, "@", path).map_err(|what| {
                 Fault::new(
                     at,
                     what,
