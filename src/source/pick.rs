@@ -1,9 +1,11 @@
 //! Which jobs of an input are taken: `--filter`, `--sample` and `--shard`. Floor 4: doors.
 
-use std::fmt;
+use std::borrow::Cow;
+use std::fmt::{self, Write};
 use std::str::FromStr;
 
 use twox_hash::XxHash3_64;
+use url::{Host, Url};
 
 use crate::job::{BadLine, Job};
 use crate::units::{Share, counted};
@@ -43,13 +45,56 @@ enum Part {
     Path,
 }
 
+impl Part {
+    /// A pattern as requests have this part; `None` if none could ever be like it.
+    fn pattern(self, glob: &str) -> Option<Box<str>> {
+        match self {
+            // As methods are read.
+            Self::Method => Some(glob.to_ascii_uppercase().into()),
+            Self::Host if glob.contains(['/', '@']) => None,
+            Self::Host if glob.is_ascii() => Some(glob.to_ascii_lowercase().into()),
+            // As names are looked up.
+            Self::Host => Some(Host::parse(glob).ok()?.to_string().into()),
+            Self::Path if glob.starts_with(['/', '*']) && !glob.contains(['?', '#']) => {
+                Some(escaped(glob).into())
+            }
+            Self::Path => None,
+        }
+    }
+}
+
+/// As the WHATWG rules write what is no visible ASCII in a path.
+fn escaped(glob: &str) -> String {
+    glob.bytes().fold(String::new(), |mut text, byte| {
+        if byte.is_ascii_graphic() {
+            text.push(char::from(byte));
+        } else {
+            write!(text, "%{byte:02X}").expect("memory takes all");
+        }
+        text
+    })
+}
+
+/// Whether a pattern of hosts has a port. An address of IPv6 has colons in brackets.
+fn has_port(glob: &str) -> bool {
+    let name = glob.rfind(']').map_or(0, |end| end + 1);
+    glob[name..].contains(':')
+}
+
+/// Name and port, that of the scheme too.
+fn with_port(url: &Url) -> String {
+    let port = url.port_or_known_default();
+    let host = url.host_str().unwrap_or_default();
+    port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
 const PARTS: [(&str, Part); 3] = [
     ("method", Part::Method),
     ("host", Part::Host),
     ("path", Part::Path),
 ];
 
-const FILTER_FORM: &str = "write method=GET,HEAD, path=/api/* or host=*.example.test, or != for what is left out; * stands for anything";
+const FILTER_FORM: &str = "write method=GET,HEAD, path=/api/* or host=*.example.test (with :PORT, if that counts; a path begins with / or *, without a query), or != for what is left out; * stands for anything";
 
 impl FromStr for Filter {
     type Err = String;
@@ -64,31 +109,33 @@ impl FromStr for Filter {
         let part = parts
             .find(|(own, _)| *own == name.trim())
             .map(|(_, part)| *part);
-        let globs = globs.split(',').map(|glob| glob.trim().into());
-        let globs: Vec<Box<str>> = globs.collect();
-        match part {
-            Some(part) if globs.iter().all(|glob| !glob.is_empty()) => Ok(Self {
-                part,
-                wanted,
-                globs,
-            }),
-            Some(_) | None => Err(FILTER_FORM.to_owned()),
-        }
+        let part = part.ok_or(FILTER_FORM)?;
+        let globs = globs.split(',').map(|glob| {
+            let glob = Some(glob.trim()).filter(|glob| !glob.is_empty());
+            let glob = glob.ok_or(FILTER_FORM)?;
+            let none = || format!("no {} is like {glob:?}; {FILTER_FORM}", name.trim());
+            part.pattern(glob).ok_or_else(none)
+        });
+        Ok(Self {
+            part,
+            wanted,
+            globs: globs.collect::<Result<_, _>>()?,
+        })
     }
 }
 
 impl Filter {
     fn takes(&self, job: &Job) -> bool {
         let url = &job.target.url;
-        let text = match self.part {
-            Part::Method => job.method.as_str(),
-            Part::Host => url.host_str().unwrap_or_default(),
-            Part::Path => url.path(),
-        };
-        let found = self
-            .globs
-            .iter()
-            .any(|glob| fits(glob.as_bytes(), text.as_bytes()));
+        let found = self.globs.iter().any(|glob| {
+            let text = match self.part {
+                Part::Method => Cow::Borrowed(job.method.as_str()),
+                Part::Host if has_port(glob) => Cow::Owned(with_port(url)),
+                Part::Host => Cow::Borrowed(url.host_str().unwrap_or_default()),
+                Part::Path => Cow::Borrowed(url.path()),
+            };
+            fits(glob.as_bytes(), text.as_bytes())
+        });
         found == self.wanted
     }
 }
@@ -272,6 +319,20 @@ mod tests {
             ("path!=/health*, /metrics", "http://h/metrics", false),
             ("host=*.example.test", "http://a.example.test:81/", true),
             ("host=*.example.test", "http://example.test/", false),
+            ("method=get", "http://h/", true),
+            ("host=H", "http://h:81/", true),
+            ("host=h:81", "http://h:81/", true),
+            ("host=h:81", "http://h:82/", false),
+            ("host=h:80,g:443", "http://h/", true),
+            ("host=*:443", "https://h/", true),
+            ("host=[::1]", "http://[::1]:8080/", true),
+            ("host=[::1]:8080", "http://[::1]:8080/", true),
+            (
+                "host=bücher.example.test",
+                "http://bücher.example.test/",
+                true,
+            ),
+            ("path=/Zoë b/*", "http://h/Zoë b/1", true),
         ] {
             assert_eq!(takes(filter, url), taken, "{filter} of {url}");
         }
@@ -283,6 +344,10 @@ mod tests {
             "query=a",
             "path=/a,,/b",
             "method!GET",
+            "host=http://h",
+            "host=*.bücher,b ü",
+            "path=api/*",
+            "path=/a?b=1",
         ] {
             let why = text.parse::<Filter>().unwrap_err();
             assert!(why.contains("path=/api/*"), "{text}: {why}");
