@@ -108,7 +108,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -s H -l header -d 'A 
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l base-url -d 'What relative URLs are relative to' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l base-url -d 'What relative URLs are relative to: its path stands before theirs, and what it ends with and they begin with (/v1) once' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l connect-timeout -d 'The longest that connecting may take: within it nothing was sent, so every job may try again' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l read-timeout -d 'The longest gap between bytes of an answer' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-if-json -d 'Where a body says that its answer is no success, a JSON pointer: what stands there, but for null and nothing, is an error' -r -f
@@ -270,7 +270,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -s H -l header -d 
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l base-url -d 'What relative URLs are relative to' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l base-url -d 'What relative URLs are relative to: its path stands before theirs, and what it ends with and they begin with (/v1) once' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l connect-timeout -d 'The longest that connecting may take: within it nothing was sent, so every job may try again' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l read-timeout -d 'The longest gap between bytes of an answer' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l retry-if-json -d 'Where a body says that its answer is no success, a JSON pointer: what stands there, but for null and nothing, is an error' -r -f
@@ -389,7 +389,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -s H -l header -d
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -l base-url -d 'What relative URLs are relative to' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l base-url -d 'What relative URLs are relative to: its path stands before theirs, and what it ends with and they begin with (/v1) once' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
 anthropic-batch\t''
 openai-batch\t''
@@ -497,7 +497,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -s H -l header -d 'A
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l base-url -d 'What relative URLs are relative to' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l base-url -d 'What relative URLs are relative to: its path stands before theirs, and what it ends with and they begin with (/v1) once' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
 anthropic-batch\t''
 openai-batch\t''
@@ -561,7 +561,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand check" -s H -l header -d '
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand check" -l base-url -d 'What relative URLs are relative to' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l base-url -d 'What relative URLs are relative to: its path stands before theirs, and what it ends with and they begin with (/v1) once' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l estimate -d 'How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output); o200k, cl100k, openai in a build with the feature bpe' -r -f -a "chars\t''
 o200k\t''
 cl100k\t''
@@ -621,6 +621,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand report" -l per -d 'Keep ea
 header:\t''
 field:\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l base-url -d 'What relative URLs were relative to' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l request-url -d 'Where lines that are bodies and nothing else were sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l data -d 'The body of jobs that have none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l url -l url-template -d 'The URL of each row' -r -f

@@ -65,6 +65,7 @@ fn given(args: &RunArgs) -> Given {
         rewrite: args.input.rewrite.first().map(|_| Withheld::Value),
         shard: args.input.pick().shard.map(|shard| shard.to_string()),
         log_fields: args.input.log_fields.as_ref().map(ToString::to_string),
+        request_url: args.input.request_url.as_ref().map(HttpUrl::to_string),
     }
 }
 

@@ -142,21 +142,25 @@ impl NotIt<'_> {
                 }
             }
         }
-        let base = args.base_url.as_ref().map(HttpUrl::to_string);
-        match (&told.base_url, &base) {
-            (Some(then), None) if then.contains("***") => because(
-                "the run had --base-url with credentials, which are not kept",
-                "give --base-url as to the run",
-            ),
-            (then, Some(_)) if *then != base => because(
-                "--base-url is another than that of the run",
-                "give --base-url as to the run",
-            ),
-            (_, Some(now)) if now.contains("***") => because(
-                "credentials of --base-url may be others than those of the run",
-                "give --base-url as to the run",
-            ),
-            (Some(_) | None, Some(_) | None) => {}
+        let request_url = told.given.as_ref().and_then(|it| it.request_url.as_deref());
+        for (option, then, now) in [
+            ("--base-url", told.base_url.as_deref(), &args.base_url),
+            ("--request-url", request_url, &args.request_url),
+        ] {
+            let now = now.as_ref().map(HttpUrl::to_string);
+            let what = match (then, now.as_deref()) {
+                (Some(then), None) if then.contains("***") => {
+                    format!("the run had {option} with credentials, which are not kept")
+                }
+                (then, Some(now)) if then != Some(now) => {
+                    format!("{option} is another than that of the run")
+                }
+                (_, Some(now)) if now.contains("***") => {
+                    format!("credentials of {option} may be others than those of the run")
+                }
+                (Some(_) | None, Some(_) | None) => continue,
+            };
+            because(&what, &format!("give {option} as to the run"));
         }
         reasons
     }

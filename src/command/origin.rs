@@ -128,6 +128,8 @@ impl<'a> Run<'a> {
     pub(super) fn options(&self) -> String {
         let given = self.told.given.as_ref();
         let base = self.args.base_url.as_ref().map(HttpUrl::to_string);
+        let request_url = self.args.request_url.as_ref().map(HttpUrl::to_string);
+        let request_url = request_url.or_else(|| given?.request_url.clone());
         let method = self.args.method.as_ref().map(ToString::to_string);
         let data = self.args.data.is_some() || given.is_some_and(|given| given.data.is_some());
         let url = self.args.url.as_ref().map(|_| "***".to_owned());
@@ -136,6 +138,7 @@ impl<'a> Run<'a> {
             !self.args.rewrite.is_empty() || given.is_some_and(|given| given.rewrite.is_some());
         let options = [
             ("--base-url", base.or_else(|| self.told.base_url.clone())),
+            ("--request-url", request_url),
             ("-X", method.or_else(|| given?.method.clone())),
             ("--url", url),
             ("-H", header.then(|| "***".to_owned())),
@@ -166,10 +169,13 @@ fn spec(args: &ReportArgs, told: &Manifest) -> Result<source::Spec, String> {
     let method = method.map_err(|_| "its method is none".to_owned())?;
     let log_fields = given.and_then(|given| given.log_fields.as_deref());
     let log_fields = log_fields.map(str::parse).transpose()?;
-    let base = told.base_url.as_deref().and_then(|url| url.parse().ok());
+    let url = |told: Option<&str>| told.and_then(|url| url.parse().ok());
+    let base = url(told.base_url.as_deref());
+    let request_url = url(given.and_then(|given| given.request_url.as_deref()));
     Ok(source::Spec {
         format,
         base_url: args.base_url.clone().or(base),
+        request_url: args.request_url.clone().or(request_url),
         log_fields,
         method: args.method.clone().or(method),
         url: args.url.clone(),

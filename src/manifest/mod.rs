@@ -162,6 +162,9 @@ pub struct Given {
     /// Where the objects of a log have what they tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_fields: Option<String>,
+    /// Where lines that are bodies and nothing else were sent, its credentials as `***`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_url: Option<String>,
 }
 
 /// A value that was there and is not kept.
@@ -415,6 +418,7 @@ mod tests {
                 header: None,
                 rewrite: None,
                 log_fields: None,
+                request_url: None,
                 shard: None,
             }),
             transport: None,

@@ -67,7 +67,14 @@ impl Chosen {
             Ok((format, opening.framing(format)?))
         });
         let (format, framing) = opened.map_err(|why| unreadable(&name, &why))?;
-        let (Framing::Lines(lines), Needs::Nothing | Needs::Base) = (framing, format.needs())
+        let needs = format.needs();
+        if needs == Needs::RequestUrl {
+            rules
+                .suit(format, None)
+                .map_err(|problem| problem.at(&*name))?;
+        }
+        let (Framing::Lines(lines), Needs::Nothing | Needs::Base | Needs::RequestUrl) =
+            (framing, needs)
         else {
             let what = format!("holds jobs as {format}, not one in each line");
             return Err(Problem::usage(what, RETRY).at(name));
@@ -132,7 +139,7 @@ impl Chosen {
             record: raw,
             folder: &folder,
             keeper,
-            request_url: None,
+            request_url: self.rules.request_url.as_ref(),
             has_base: self.rules.has_base(),
             log_fields: self.rules.log_fields.as_ref(),
             columns: None,

@@ -67,15 +67,34 @@ impl Base {
         origin_of(&self.whole)
     }
 
-    /// RFC 3986 §5.2, but a path without a leading slash goes below the base, as if that ended in a
-    /// slash: base `http://h/v1` and `/chat` make `http://h/chat`, and with `chat` `http://h/v1/chat`.
+    /// RFC 3986 §5.2, but every path goes below that of the base, as clients of APIs have it: base `http://h/a` and `/b`,
+    /// or `b`, make `http://h/a/b`. Batches name `/v1/...`, and bases often end so: it stands once then.
     fn join(&self, text: &str) -> Result<Url, ParseError> {
-        if text.starts_with(['/', '?', '#', '\\']) {
-            self.whole.join(text)
-        } else {
-            self.folder.join(text)
+        if text.starts_with(['?', '#']) {
+            return self.whole.join(text);
         }
+        let is_slash = |letter: char| matches!(letter, '/' | '\\');
+        let Some(rest) = text.strip_prefix(is_slash) else {
+            return self.folder.join(text);
+        };
+        let mut url = self.whole.join(text)?;
+        let before = self.whole.path().trim_end_matches('/');
+        if !rest.starts_with(is_slash) && !before.is_empty() {
+            let path = format!("{}{}", without_overlap(before, url.path()), url.path());
+            url.set_path(&path);
+        }
+        Ok(url)
     }
+}
+
+/// The first path without what it ends with and the second begins with, as many whole segments as there are.
+fn without_overlap<'a>(before: &'a str, path: &str) -> &'a str {
+    let mut slashes = before.match_indices('/').map(|(at, _)| at);
+    let overlap = slashes.find(|at| {
+        let rest = path.strip_prefix(&before[*at..]);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    });
+    overlap.map_or(before, |at| &before[..at])
 }
 
 /// Why a text is no target: what is wrong, and how to mend it.
@@ -174,14 +193,36 @@ mod tests {
             "http://h/v1/chat/completions"
         );
         let v1 = base("http://h:8080/v1");
-        assert_eq!(wire("/chat", Some(&v1)), "http://h:8080/chat");
+        assert_eq!(wire("/chat", Some(&v1)), "http://h:8080/v1/chat");
         assert_eq!(wire("chat", Some(&v1)), "http://h:8080/v1/chat");
         assert_eq!(wire("?q=1", Some(&v1)), "http://h:8080/v1?q=1");
         assert_eq!(wire("//other/x", Some(&v1)), "http://other/x");
         assert_eq!(
             &*resolve("/a b", Some(&v1)).unwrap().written,
-            "http://h:8080/a%20b"
+            "http://h:8080/v1/a%20b"
         );
+    }
+
+    #[test]
+    fn the_path_of_the_base_stands_before_that_of_a_job_and_what_both_have_once() {
+        let chat = "/v1/chat?a=1";
+        for (base_url, text, url) in [
+            ("http://h/openai", chat, "http://h/openai/v1/chat?a=1"),
+            ("http://h/openai/", chat, "http://h/openai/v1/chat?a=1"),
+            ("http://h/v1", chat, "http://h/v1/chat?a=1"),
+            ("http://h/openai/v1/", chat, "http://h/openai/v1/chat?a=1"),
+            ("http://h/a/v1/chat", chat, "http://h/a/v1/chat?a=1"),
+            ("http://h/v", chat, "http://h/v/v1/chat?a=1"),
+            ("http://h/v1", "/v12/a", "http://h/v1/v12/a"),
+            ("http://h/a/a", "/a/a/a", "http://h/a/a/a"),
+            ("http://h/a", "/../../b", "http://h/a/b"),
+            ("http://h/a", "/", "http://h/a/"),
+            ("http://h/a", "/.//b", "http://h/a//b"),
+            ("http://h/a%20b", "/%2F%20", "http://h/a%20b/%2F%20"),
+            ("http://h/a", "", "http://h/a/"),
+        ] {
+            assert_eq!(wire(text, Some(&base(base_url))), url, "{base_url} {text}");
+        }
     }
 
     #[test]

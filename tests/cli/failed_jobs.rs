@@ -430,6 +430,31 @@ fn lines_of_a_log_are_read_by_the_fields_that_the_run_was_given() {
 }
 
 #[test]
+fn bodies_are_copied_where_the_run_has_sent_them() {
+    let server = server();
+    let lines = "{\"model\":\"m\",\"input\":1}\n{\"model\":\"m\",\"input\":2}\n";
+    for (user, path) in [("", "/bad"), ("user:canary@", "/bad?key=canary")] {
+        let url = format!("http://{user}{}{path}", server.host());
+        let done = run()
+            .args(["--request-url", &url])
+            .jobs("asked.jsonl", lines)
+            .output();
+        done.exits(1);
+        let mut copy = report(done).output();
+        if !user.is_empty() {
+            copy.exits(2)
+                .says("the run had --request-url with credentials")
+                .never_says("canary");
+            copy = report(copy).args(["--request-url", &url]).output();
+        }
+        copy.exits(0)
+            .says("--request-url http://")
+            .never_says("canary");
+        assert_eq!(copied(&copy), lines);
+    }
+}
+
+#[test]
 fn rows_are_copied_by_the_url_the_data_and_the_headers_of_the_run_and_run_again_as_they_were() {
     let server = server();
     let rows = "{\"id\":1,\"to\":\"bad\",\"q\":\"a\"}\n{\"id\":2,\"to\":\"good\",\"q\":\"b\"}\n";

@@ -20,7 +20,8 @@ tells is shown as a dash, or null. Limits that are given stand for those of FILE
 
 With --failed-jobs each line is read again by the rules of its run and compared with the result; if
 one of them makes another job, nothing is copied. What FILE.run cannot tell is given again: --data,
---url and its -H, --rewrite, and a --base-url with credentials. Of several files of results each is told for itself.
+--url and its -H, --rewrite, and a --base-url or --request-url with credentials. Of several files of results each is
+told for itself.
 
 Examples:
   shaper report out.jsonl
@@ -65,6 +66,9 @@ pub(in crate::command) struct ReportArgs {
     /// What relative URLs were relative to
     #[arg(long, value_name = "URL", requires = "failed_jobs", help_heading = AS_TO_THE_RUN)]
     pub(in crate::command) base_url: Option<HttpUrl>,
+    /// Where lines that are bodies and nothing else were sent
+    #[arg(long, value_name = "URL", requires = "failed_jobs", help_heading = AS_TO_THE_RUN)]
+    pub(in crate::command) request_url: Option<HttpUrl>,
     /// The method of jobs that name none
     #[arg(short = 'X', long, value_name = "METHOD", requires = "failed_jobs", help_heading = AS_TO_THE_RUN)]
     pub(in crate::command) method: Option<Method>,
