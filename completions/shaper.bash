@@ -1066,7 +1066,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__replay)
-            opts="-H -X -k -L -n -o -v -q -z -c -h --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --speed --arrivals --ramp --per-host --max-wait --queue-timeout --guard --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --redis --redis-key --redis-cacert --shared-concurrency --on-store-fail --store-grace --store-timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --max-body --follow --mock --format --url-template --url --log-fields --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --output --overwrite --output-format --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --for --repeat --replay --concurrency --help"
+            opts="-o -c -H -X -k -L -n -z -v -q -h --rate --qps --tpm --sliding-window --window --max-attempts --bearer-env --mock --output --fail-if --resume --concurrency --rpm --burst --tps --token-burst --limit --per --per-host --max-wait --queue-timeout --guard --lookahead --redis --redis-key --redis-cacert --shared-concurrency --on-store-fail --store-grace --store-timeout --estimate --refund --oversize --usage --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --connect-timeout --read-timeout --idempotency-key --retry-if-json --header --method --data --base-url --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --max-body --follow --format --url-template --url --log-fields --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --speed --arrivals --ramp --for --repeat --replay --overwrite --output-format --fsync --ordered --grace --body --headers --retry-failed --force-resume --repair --report --report-file --html --hdr --color --ascii --stop-if --progress --metrics --verbose --quiet --help"
             if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1086,35 +1086,7 @@ _shaper() {
                     fi
                     return 0
                     ;;
-                --rpm)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --burst)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
                 --tpm)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --tps)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --token-burst)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
@@ -1135,6 +1107,84 @@ _shaper() {
                     fi
                     return 0
                     ;;
+                --max-attempts)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --bearer-env)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --mock)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=()
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=()
+                    return 0
+                    ;;
+                --fail-if)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --concurrency)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                -c)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --rpm)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --burst)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --tps)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --token-burst)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
                 --limit)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -1144,24 +1194,6 @@ _shaper() {
                     ;;
                 --per)
                     COMPREPLY=($(compgen -W "host header: field:" -- "${cur}"))
-                    return 0
-                    ;;
-                --speed)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --arrivals)
-                    COMPREPLY=($(compgen -W "closed once even poisson" -- "${cur}"))
-                    return 0
-                    ;;
-                --ramp)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
                     return 0
                     ;;
                 --per-host)
@@ -1199,6 +1231,49 @@ _shaper() {
                     fi
                     return 0
                     ;;
+                --redis)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --redis-key)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --redis-cacert)
+                    COMPREPLY=()
+                    return 0
+                    ;;
+                --shared-concurrency)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --on-store-fail)
+                    COMPREPLY=($(compgen -W "stop local open" -- "${cur}"))
+                    return 0
+                    ;;
+                --store-grace)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --store-timeout)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
                 --estimate)
                     COMPREPLY=($(compgen -W "chars o200k cl100k openai" -- "${cur}"))
                     return 0
@@ -1211,7 +1286,7 @@ _shaper() {
                     COMPREPLY=($(compgen -W "fail wait" -- "${cur}"))
                     return 0
                     ;;
-                --max-attempts)
+                --usage)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
@@ -1286,43 +1361,21 @@ _shaper() {
                     fi
                     return 0
                     ;;
-                --redis)
+                --connect-timeout)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
                     fi
                     return 0
                     ;;
-                --redis-key)
+                --read-timeout)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
                     fi
                     return 0
                     ;;
-                --redis-cacert)
-                    COMPREPLY=()
-                    return 0
-                    ;;
-                --shared-concurrency)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --on-store-fail)
-                    COMPREPLY=($(compgen -W "stop local open" -- "${cur}"))
-                    return 0
-                    ;;
-                --store-grace)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --store-timeout)
+                --retry-if-json)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
@@ -1337,13 +1390,6 @@ _shaper() {
                     return 0
                     ;;
                 -H)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --bearer-env)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
@@ -1372,34 +1418,6 @@ _shaper() {
                     return 0
                     ;;
                 --base-url)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --connect-timeout)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --read-timeout)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --retry-if-json)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --usage)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
@@ -1448,13 +1466,6 @@ _shaper() {
                     return 0
                     ;;
                 --max-body)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --mock)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
@@ -1535,12 +1546,40 @@ _shaper() {
                     fi
                     return 0
                     ;;
-                --output)
-                    COMPREPLY=()
+                --speed)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
-                -o)
-                    COMPREPLY=()
+                --arrivals)
+                    COMPREPLY=($(compgen -W "closed once even poisson" -- "${cur}"))
+                    return 0
+                    ;;
+                --ramp)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                -z)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --repeat)
+                    COMPREPLY=($(compgen -W "forever" -- "${cur}"))
                     return 0
                     ;;
                 --output-format)
@@ -1586,17 +1625,6 @@ _shaper() {
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
-                --progress)
-                    COMPREPLY=($(compgen -W "auto bar plain none" -- "${cur}"))
-                    return 0
-                    ;;
-                --metrics)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
                 --stop-if)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -1604,39 +1632,11 @@ _shaper() {
                     fi
                     return 0
                     ;;
-                --fail-if)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
+                --progress)
+                    COMPREPLY=($(compgen -W "auto bar plain none" -- "${cur}"))
                     return 0
                     ;;
-                --for)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                -z)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --repeat)
-                    COMPREPLY=($(compgen -W "forever" -- "${cur}"))
-                    return 0
-                    ;;
-                --concurrency)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                -c)
+                --metrics)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
@@ -1858,7 +1858,7 @@ _shaper() {
             return 0
             ;;
         shaper__subcmd__run)
-            opts="-H -X -k -L -n -o -v -q -c -z -h --rate --qps --rpm --burst --tpm --tps --token-burst --sliding-window --window --limit --per --replay --speed --arrivals --ramp --per-host --max-wait --queue-timeout --guard --lookahead --estimate --refund --oversize --max-attempts --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --redis --redis-key --redis-cacert --shared-concurrency --on-store-fail --store-grace --store-timeout --header --bearer-env --method --data --base-url --connect-timeout --read-timeout --idempotency-key --retry-if-json --usage --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --max-body --follow --mock --format --url-template --url --log-fields --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --output --overwrite --output-format --fsync --ordered --grace --body --headers --report --report-file --html --hdr --color --ascii --progress --metrics --verbose --quiet --stop-if --fail-if --resume --retry-failed --force-resume --repair --concurrency --for --repeat --help"
+            opts="-o -c -H -X -k -L -n -z -v -q -h --rate --qps --tpm --sliding-window --window --max-attempts --bearer-env --mock --output --fail-if --resume --concurrency --rpm --burst --tps --token-burst --limit --per --per-host --max-wait --queue-timeout --guard --lookahead --redis --redis-key --redis-cacert --shared-concurrency --on-store-fail --store-grace --store-timeout --estimate --refund --oversize --usage --retries --backoff --jitter --retry-on --ok --max-retry-after --max-elapsed --adaptive --provider --seed --retry-unsafe --timeout --connect-timeout --read-timeout --idempotency-key --retry-if-json --header --method --data --base-url --transport --http2 --http1 --proxy --connect-to --pool-idle --unix-socket --deny-private --cacert --cert --key --insecure --max-body --follow --format --url-template --url --log-fields --request-url --limit-jobs --filter --sample --shard --rewrite --strict --allow-empty --replay --speed --arrivals --ramp --for --repeat --overwrite --output-format --fsync --ordered --grace --body --headers --retry-failed --force-resume --repair --report --report-file --html --hdr --color --ascii --stop-if --progress --metrics --verbose --quiet --help"
             if [[ ${cur} == -* ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1878,35 +1878,7 @@ _shaper() {
                     fi
                     return 0
                     ;;
-                --rpm)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --burst)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
                 --tpm)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --tps)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --token-burst)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
@@ -1927,6 +1899,84 @@ _shaper() {
                     fi
                     return 0
                     ;;
+                --max-attempts)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --bearer-env)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --mock)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=()
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=()
+                    return 0
+                    ;;
+                --fail-if)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --concurrency)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                -c)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --rpm)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --burst)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --tps)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --token-burst)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
                 --limit)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -1936,24 +1986,6 @@ _shaper() {
                     ;;
                 --per)
                     COMPREPLY=($(compgen -W "host header: field:" -- "${cur}"))
-                    return 0
-                    ;;
-                --speed)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --arrivals)
-                    COMPREPLY=($(compgen -W "closed once even poisson" -- "${cur}"))
-                    return 0
-                    ;;
-                --ramp)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
                     return 0
                     ;;
                 --per-host)
@@ -1991,6 +2023,49 @@ _shaper() {
                     fi
                     return 0
                     ;;
+                --redis)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --redis-key)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --redis-cacert)
+                    COMPREPLY=()
+                    return 0
+                    ;;
+                --shared-concurrency)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --on-store-fail)
+                    COMPREPLY=($(compgen -W "stop local open" -- "${cur}"))
+                    return 0
+                    ;;
+                --store-grace)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --store-timeout)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
                 --estimate)
                     COMPREPLY=($(compgen -W "chars o200k cl100k openai" -- "${cur}"))
                     return 0
@@ -2003,7 +2078,7 @@ _shaper() {
                     COMPREPLY=($(compgen -W "fail wait" -- "${cur}"))
                     return 0
                     ;;
-                --max-attempts)
+                --usage)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
@@ -2078,43 +2153,21 @@ _shaper() {
                     fi
                     return 0
                     ;;
-                --redis)
+                --connect-timeout)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
                     fi
                     return 0
                     ;;
-                --redis-key)
+                --read-timeout)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
                     fi
                     return 0
                     ;;
-                --redis-cacert)
-                    COMPREPLY=()
-                    return 0
-                    ;;
-                --shared-concurrency)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --on-store-fail)
-                    COMPREPLY=($(compgen -W "stop local open" -- "${cur}"))
-                    return 0
-                    ;;
-                --store-grace)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --store-timeout)
+                --retry-if-json)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
@@ -2129,13 +2182,6 @@ _shaper() {
                     return 0
                     ;;
                 -H)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --bearer-env)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
@@ -2164,34 +2210,6 @@ _shaper() {
                     return 0
                     ;;
                 --base-url)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --connect-timeout)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --read-timeout)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --retry-if-json)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --usage)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
@@ -2240,13 +2258,6 @@ _shaper() {
                     return 0
                     ;;
                 --max-body)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --mock)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
@@ -2327,12 +2338,40 @@ _shaper() {
                     fi
                     return 0
                     ;;
-                --output)
-                    COMPREPLY=()
+                --speed)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
                     return 0
                     ;;
-                -o)
-                    COMPREPLY=()
+                --arrivals)
+                    COMPREPLY=($(compgen -W "closed once even poisson" -- "${cur}"))
+                    return 0
+                    ;;
+                --ramp)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --for)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                -z)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --repeat)
+                    COMPREPLY=($(compgen -W "forever" -- "${cur}"))
                     return 0
                     ;;
                 --output-format)
@@ -2378,6 +2417,13 @@ _shaper() {
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
+                --stop-if)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
                 --progress)
                     COMPREPLY=($(compgen -W "auto bar plain none" -- "${cur}"))
                     return 0
@@ -2387,52 +2433,6 @@ _shaper() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
                     fi
-                    return 0
-                    ;;
-                --stop-if)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --fail-if)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --concurrency)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                -c)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --for)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                -z)
-                    COMPREPLY=("${cur}")
-                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-                        compopt -o nospace
-                    fi
-                    return 0
-                    ;;
-                --repeat)
-                    COMPREPLY=($(compgen -W "forever" -- "${cur}"))
                     return 0
                     ;;
                 *)

@@ -27,38 +27,47 @@ end
 complete -c shaper -n "__fish_shaper_needs_command" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_needs_command" -s V -l version -d 'Print version'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "run" -d 'Do the jobs under the limits, write one result per job, report'
-complete -c shaper -n "__fish_shaper_needs_command" -f -a "replay" -d 'Do recorded jobs at the times at which they were recorded: run --replay'
-complete -c shaper -n "__fish_shaper_needs_command" -f -a "compare" -d 'The same jobs under several disciplines, side by side; in virtual time, nothing is sent'
-complete -c shaper -n "__fish_shaper_needs_command" -f -a "plan" -d 'The same run in virtual time: how long, which limit binds when, what could never go; sends nothing'
-complete -c shaper -n "__fish_shaper_needs_command" -f -a "check" -d 'List every problem of an input with its place, and say what it holds; sends nothing'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "replay" -d 'Do recorded jobs at their recorded times: run --replay'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "compare" -d 'The same jobs under several disciplines, in virtual time'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "plan" -d 'How long a run will take and what will bind; sends nothing'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "check" -d 'List every problem of an input with its place; sends nothing'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "verify" -d 'Prove from the recorded send times that no limit was exceeded'
-complete -c shaper -n "__fish_shaper_needs_command" -f -a "report" -d 'Report again from results: of a run, or of shards together; or copy the jobs that failed, to run them again'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "report" -d 'Report again from results, or copy the jobs that failed'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "status" -d 'Tell who shares limits through Redis, and what is left of each'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "mock" -d 'Serve the modelled API over HTTP'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "completions" -d 'Print the script that completes this command line in a shell'
-complete -c shaper -n "__fish_shaper_needs_command" -f -a "help" -d 'Say how a command is used, or (help limits) which limit suits which server'
+complete -c shaper -n "__fish_shaper_needs_command" -f -a "help" -d 'Help on a command, or (help limits) which limit suits a server'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "man" -d 'Print the manual, for man'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l window -l sliding-window -d 'At most N sends in ANY window of DUR; repeatable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-attempts -d 'Tries of a job, 1 is no retry; --retries N is one more' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l mock -d 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s o -l output -d 'Results, one JSON line per job; default: stdout, if that is not a terminal' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `late_p99>100ms`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s c -l concurrency -d 'Slots: requests in flight' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l tps -d 'Units per second' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l token-burst -d 'Capacity and start level of --tpm and --tps; default one minute\'s (second\'s) worth' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l window -l sliding-window -d 'At most N sends in ANY window of DUR; repeatable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l limit -d 'Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] [per=KEY] [at=send|reply] [name=WORD]"; see `shaper help limits`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l per -d 'Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)' -r -f -a "host\t''
 header:\t''
 field:\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l speed -d 'So many times as fast as it was recorded: 2x, 0.5x' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l arrivals -d 'When jobs are due: closed (as slots and limits allow), once (all at the start), even or poisson (at --qps, which is then no limit, or at the rates of --ramp)' -r -f -a "closed\t''
-once\t''
-even\t''
-poisson\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l ramp -d 'Jobs are due at these rates, linear between the times and the same before and behind them: 10@0s,100@30s,100@5m' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l per-host -d 'Slots of each origin (scheme, host and port), besides --concurrency' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l queue-timeout -l max-wait -d 'A job that would wait longer than this fails, kind `queue_timeout`; 0s is now or never' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l guard -d 'Room that windows keep for the jitter on the way; default: measured, at least 5 ms, at most 1 % of the period; 0 is none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l lookahead -d 'Most jobs held at once: waiting, resting, in flight, unwritten' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l redis -d 'All rate limits are kept together with every process that gives this Redis (or Valkey) and the same --redis-key: redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, `unix:///PATH`, redis+sentinel://, redis+cluster://' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l redis-key -d 'The name of what is shared; default: made of the origin and the credentials of the first job, and then a job with others ends the run' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l redis-cacert -d 'For rediss: trust the authorities of this PEM file, in place of those of the system' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l shared-concurrency -d 'Requests in flight of all processes together; -c is that of each' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l on-store-fail -d 'While Redis is away: stop (nothing is sent; after --store-grace the run ends), local (each process keeps its part of the limits), open (no shared limit holds)' -r -f -a "stop\t''
+local\t''
+open\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l store-grace -d 'The longest that a run waits for Redis to come back' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l store-timeout -d 'The longest that one command may take' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l estimate -d 'How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output); o200k, cl100k, openai in a build with the feature bpe' -r -f -a "chars\t''
 o200k\t''
 cl100k\t''
@@ -67,7 +76,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l refund -d 'What wa
 never\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l oversize -d 'A job that costs more than a limit ever holds: fail, wait (until the limit is full; it owes the rest)' -r -f -a "fail\t''
 wait\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-attempts -d 'Tries of a job, 1 is no retry; --retries N is one more' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l usage -d 'Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l retries -d 'The same as --max-attempts N+1' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l backoff -d 'The rest before the k-th retry is MIN x 2^(k-1), at most MAX; a server\'s Retry-After is a floor' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l jitter -d 'How rests are spread: full, equal, decorrelated, none' -r -f -a "full\t''
@@ -95,24 +104,13 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-unsafe -d 'R
 idempotent\t''
 always\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l redis -d 'All rate limits are kept together with every process that gives this Redis (or Valkey) and the same --redis-key: redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, `unix:///PATH`, redis+sentinel://, redis+cluster://' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l redis-key -d 'The name of what is shared; default: made of the origin and the credentials of the first job, and then a job with others ends the run' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l redis-cacert -d 'For rediss: trust the authorities of this PEM file, in place of those of the system' -r -F
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l shared-concurrency -d 'Requests in flight of all processes together; -c is that of each' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l on-store-fail -d 'While Redis is away: stop (nothing is sent; after --store-grace the run ends), local (each process keeps its part of the limits), open (no shared limit holds)' -r -f -a "stop\t''
-local\t''
-open\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l store-grace -d 'The longest that a run waits for Redis to come back' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l store-timeout -d 'The longest that one command may take' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -s X -l method -d 'The method of jobs that name none' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l base-url -d 'What relative URLs are relative to: its path stands before theirs, and what it ends with and they begin with (/v1) once' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l connect-timeout -d 'The longest that connecting may take: within it nothing was sent, so every job may try again' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l read-timeout -d 'The longest gap between bytes of an answer' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-if-json -d 'Where a body says that its answer is no success, a JSON pointer: what stands there, but for null and nothing, is an error' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l usage -d 'Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s X -l method -d 'The method of jobs that name none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l base-url -d 'What relative URLs are relative to' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l transport -d 'What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and reqwest where a proxy of the environment stands before the server' -r -f -a "auto\t''
 direct\t''
 reqwest\t''"
@@ -124,7 +122,6 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l cacert -d 'Trust t
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l cert -d 'Show servers that ask for it the certificate of this PEM file' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l key -d 'The key of --cert, if it stands in a file of its own' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-body -d 'The longest body that is taken' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l mock -d 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
 anthropic-batch\t''
 openai-batch\t''
@@ -145,7 +142,14 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l filter -d 'Take on
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l sample -d 'Take so many of the jobs, the same ones each time' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from `JOB_COMPLETION_INDEX`, as indexed jobs of Kubernetes have it' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l rewrite -d 'What becomes of URLs: s#PATTERN#TO#, as in s#^https://api.test#http://127.0.0.1:8080#; repeatable, one after the other' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -s o -l output -d 'Results, one JSON line per job; default: stdout, if that is not a terminal' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l speed -d 'So many times as fast as it was recorded: 2x, 0.5x' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l arrivals -d 'When jobs are due: closed (as slots and limits allow), once (all at the start), even or poisson (at --qps, which is then no limit, or at the rates of --ramp)' -r -f -a "closed\t''
+once\t''
+even\t''
+poisson\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l ramp -d 'Jobs are due at these rates, linear between the times and the same before and behind them: 10@0s,100@30s,100@5m' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s z -l for -d 'After this time nothing new is sent, and what is in flight ends' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l repeat -d 'Read the files so many times, one round after the other: N, forever; ids may come again in each' -r -f -a "forever\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l output-format -d 'How results are written: shaper, openai-batch, anthropic-batch, cookbook, vegeta-json, vegeta-csv, csv; report and verify read those of shaper' -r -f -a "shaper\t''
 openai-batch\t''
 anthropic-batch\t''
@@ -170,17 +174,13 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l hdr -d 'FILE.hlog:
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l stop-if -d 'End the run as by Ctrl-C when this is true, exit 1; repeatable, besides `401,403>=20 in a row before ok`, which none takes away: `failed>50`, `failed>10%`, `429>100`, `5xx>=10 in a row`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l progress -d 'Progress on stderr: auto, bar (a line that is redrawn), plain (a line each 10 s), none' -r -f -a "auto\t'A line that is redrawn in a terminal, else plain lines'
 bar\t'The line that is redrawn'
 plain\t'Plain lines, one each 10 s'
 none\t'Nothing'"
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l metrics -d 'Serve the figures of the run for Prometheus, at `/metrics` of PORT (for this machine alone) or IP:PORT; port 0 is any free one' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l stop-if -d 'End the run as by Ctrl-C when this is true, exit 1; repeatable, besides `401,403>=20 in a row before ok`, which none takes away: `failed>50`, `failed>10%`, `429>100`, `5xx>=10 in a row`' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `late_p99>100ms`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -s c -l concurrency -d 'Slots: requests in flight' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -s z -l for -d 'After this time nothing new is sent, and what is in flight ends' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l repeat -d 'Read the files so many times, one round after the other: N, forever; ids may come again in each' -r -f -a "forever\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l replay -d 'Each job is due when it was recorded, `at`: seconds from the first, or RFC 3339; what is late is sent all the same'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l resume -d 'Send only what has no result in the file of -o yet; without that file, begin'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l adaptive -d 'Learn the limits of the server from its answers, and keep them beside those that are given'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l idempotency-key -d 'Send each job with an idempotency-key of its own, the same for all tries, also after --resume: then POSTs may be sent again'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l http2 -d 'HTTP/2: by https where the server agrees, else HTTP/1.1; by http at once'
@@ -190,37 +190,46 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -s k -l insecure -d '
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s L -l follow -d 'Follow redirects, at most 10; without it they are failed results'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l strict -d 'Check the whole input first; any bad line stops before the first send'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l allow-empty -d 'An input without jobs is no error'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l replay -d 'Each job is due when it was recorded, `at`: seconds from the first, or RFC 3339; what is late is sent all the same'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l overwrite -d 'Replace a file of results'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l ordered -d 'Results in the order of the input; one that waits for an older one keeps its slot'
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l ascii -d 'No characters outside ASCII'
-complete -c shaper -n "__fish_shaper_using_subcommand run" -s v -l verbose -d 'Say more: every failed job'
-complete -c shaper -n "__fish_shaper_using_subcommand run" -s q -l quiet -d 'Nothing on stderr but what ends the run'
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l resume -d 'Send only what has no result in the file of -o yet; without that file, begin'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-failed -d 'With --resume: jobs that failed are run again, and their later result counts'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l force-resume -d 'With --resume: take results that belong to another input'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l repair -d 'With --resume: lines of the results that are damaged are set aside in FILE.bad, and their jobs run again'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l ascii -d 'No characters outside ASCII'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s v -l verbose -d 'Say more: every failed job'
+complete -c shaper -n "__fish_shaper_using_subcommand run" -s q -l quiet -d 'Nothing on stderr but what ends the run'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l window -l sliding-window -d 'At most N sends in ANY window of DUR; repeatable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l max-attempts -d 'Tries of a job, 1 is no retry; --retries N is one more' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l mock -d 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s o -l output -d 'Results, one JSON line per job; default: stdout, if that is not a terminal' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `late_p99>100ms`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s c -l concurrency -d 'Slots: requests in flight' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l tps -d 'Units per second' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l token-burst -d 'Capacity and start level of --tpm and --tps; default one minute\'s (second\'s) worth' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l window -l sliding-window -d 'At most N sends in ANY window of DUR; repeatable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l limit -d 'Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] [per=KEY] [at=send|reply] [name=WORD]"; see `shaper help limits`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l per -d 'Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)' -r -f -a "host\t''
 header:\t''
 field:\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l speed -d 'So many times as fast as it was recorded: 2x, 0.5x' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l arrivals -d 'When jobs are due: closed (as slots and limits allow), once (all at the start), even or poisson (at --qps, which is then no limit, or at the rates of --ramp)' -r -f -a "closed\t''
-once\t''
-even\t''
-poisson\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l ramp -d 'Jobs are due at these rates, linear between the times and the same before and behind them: 10@0s,100@30s,100@5m' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l per-host -d 'Slots of each origin (scheme, host and port), besides --concurrency' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l queue-timeout -l max-wait -d 'A job that would wait longer than this fails, kind `queue_timeout`; 0s is now or never' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l guard -d 'Room that windows keep for the jitter on the way; default: measured, at least 5 ms, at most 1 % of the period; 0 is none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l lookahead -d 'Most jobs held at once: waiting, resting, in flight, unwritten' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l redis -d 'All rate limits are kept together with every process that gives this Redis (or Valkey) and the same --redis-key: redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, `unix:///PATH`, redis+sentinel://, redis+cluster://' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l redis-key -d 'The name of what is shared; default: made of the origin and the credentials of the first job, and then a job with others ends the run' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l redis-cacert -d 'For rediss: trust the authorities of this PEM file, in place of those of the system' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l shared-concurrency -d 'Requests in flight of all processes together; -c is that of each' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l on-store-fail -d 'While Redis is away: stop (nothing is sent; after --store-grace the run ends), local (each process keeps its part of the limits), open (no shared limit holds)' -r -f -a "stop\t''
+local\t''
+open\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l store-grace -d 'The longest that a run waits for Redis to come back' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l store-timeout -d 'The longest that one command may take' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l estimate -d 'How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output); o200k, cl100k, openai in a build with the feature bpe' -r -f -a "chars\t''
 o200k\t''
 cl100k\t''
@@ -229,7 +238,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -l refund -d 'What
 never\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l oversize -d 'A job that costs more than a limit ever holds: fail, wait (until the limit is full; it owes the rest)' -r -f -a "fail\t''
 wait\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l max-attempts -d 'Tries of a job, 1 is no retry; --retries N is one more' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l usage -d 'Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l retries -d 'The same as --max-attempts N+1' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l backoff -d 'The rest before the k-th retry is MIN x 2^(k-1), at most MAX; a server\'s Retry-After is a floor' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l jitter -d 'How rests are spread: full, equal, decorrelated, none' -r -f -a "full\t''
@@ -257,24 +266,13 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -l retry-unsafe -d
 idempotent\t''
 always\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l timeout -d 'The longest a try may take, from its grant to the last byte; queueing never counts' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l redis -d 'All rate limits are kept together with every process that gives this Redis (or Valkey) and the same --redis-key: redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, `unix:///PATH`, redis+sentinel://, redis+cluster://' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l redis-key -d 'The name of what is shared; default: made of the origin and the credentials of the first job, and then a job with others ends the run' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l redis-cacert -d 'For rediss: trust the authorities of this PEM file, in place of those of the system' -r -F
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l shared-concurrency -d 'Requests in flight of all processes together; -c is that of each' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l on-store-fail -d 'While Redis is away: stop (nothing is sent; after --store-grace the run ends), local (each process keeps its part of the limits), open (no shared limit holds)' -r -f -a "stop\t''
-local\t''
-open\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l store-grace -d 'The longest that a run waits for Redis to come back' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l store-timeout -d 'The longest that one command may take' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -s X -l method -d 'The method of jobs that name none' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l base-url -d 'What relative URLs are relative to: its path stands before theirs, and what it ends with and they begin with (/v1) once' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l connect-timeout -d 'The longest that connecting may take: within it nothing was sent, so every job may try again' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l read-timeout -d 'The longest gap between bytes of an answer' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l retry-if-json -d 'Where a body says that its answer is no success, a JSON pointer: what stands there, but for null and nothing, is an error' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l usage -d 'Where an answer says what it used, a JSON pointer; the usual `usage` objects are found by themselves' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s X -l method -d 'The method of jobs that name none' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l base-url -d 'What relative URLs are relative to' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l transport -d 'What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and reqwest where a proxy of the environment stands before the server' -r -f -a "auto\t''
 direct\t''
 reqwest\t''"
@@ -286,7 +284,6 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -l cacert -d 'Trus
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l cert -d 'Show servers that ask for it the certificate of this PEM file' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l key -d 'The key of --cert, if it stands in a file of its own' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l max-body -d 'The longest body that is taken' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l mock -d 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
 anthropic-batch\t''
 openai-batch\t''
@@ -307,7 +304,14 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -l filter -d 'Take
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l sample -d 'Take so many of the jobs, the same ones each time' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l shard -d 'Take part I of N, from 0: every Nth line; auto/N takes I from `JOB_COMPLETION_INDEX`, as indexed jobs of Kubernetes have it' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l rewrite -d 'What becomes of URLs: s#PATTERN#TO#, as in s#^https://api.test#http://127.0.0.1:8080#; repeatable, one after the other' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -s o -l output -d 'Results, one JSON line per job; default: stdout, if that is not a terminal' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l speed -d 'So many times as fast as it was recorded: 2x, 0.5x' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l arrivals -d 'When jobs are due: closed (as slots and limits allow), once (all at the start), even or poisson (at --qps, which is then no limit, or at the rates of --ramp)' -r -f -a "closed\t''
+once\t''
+even\t''
+poisson\t''"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l ramp -d 'Jobs are due at these rates, linear between the times and the same before and behind them: 10@0s,100@30s,100@5m' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s z -l for -d 'After this time nothing new is sent, and what is in flight ends' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l repeat -d 'Read the files so many times, one round after the other: N, forever; ids may come again in each' -r -f -a "forever\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l output-format -d 'How results are written: shaper, openai-batch, anthropic-batch, cookbook, vegeta-json, vegeta-csv, csv; report and verify read those of shaper' -r -f -a "shaper\t''
 openai-batch\t''
 anthropic-batch\t''
@@ -332,16 +336,13 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -l hdr -d 'FILE.hl
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l stop-if -d 'End the run as by Ctrl-C when this is true, exit 1; repeatable, besides `401,403>=20 in a row before ok`, which none takes away: `failed>50`, `failed>10%`, `429>100`, `5xx>=10 in a row`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l progress -d 'Progress on stderr: auto, bar (a line that is redrawn), plain (a line each 10 s), none' -r -f -a "auto\t'A line that is redrawn in a terminal, else plain lines'
 bar\t'The line that is redrawn'
 plain\t'Plain lines, one each 10 s'
 none\t'Nothing'"
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l metrics -d 'Serve the figures of the run for Prometheus, at `/metrics` of PORT (for this machine alone) or IP:PORT; port 0 is any free one' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l stop-if -d 'End the run as by Ctrl-C when this is true, exit 1; repeatable, besides `401,403>=20 in a row before ok`, which none takes away: `failed>50`, `failed>10%`, `429>100`, `5xx>=10 in a row`' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `late_p99>100ms`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -s z -l for -d 'After this time nothing new is sent, and what is in flight ends' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l repeat -d 'Read the files so many times, one round after the other: N, forever; ids may come again in each' -r -f -a "forever\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -s c -l concurrency -d 'Slots: requests in flight' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l resume -d 'Send only what has no result in the file of -o yet; without that file, begin'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l adaptive -d 'Learn the limits of the server from its answers, and keep them beside those that are given'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l idempotency-key -d 'Send each job with an idempotency-key of its own, the same for all tries, also after --resume: then POSTs may be sent again'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l http2 -d 'HTTP/2: by https where the server agrees, else HTTP/1.1; by http at once'
@@ -351,16 +352,15 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -s k -l insecure -
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s L -l follow -d 'Follow redirects, at most 10; without it they are failed results'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l strict -d 'Check the whole input first; any bad line stops before the first send'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l allow-empty -d 'An input without jobs is no error'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l replay -d 'Each job is due when it was recorded, `at`: seconds from the first, or RFC 3339; what is late is sent all the same'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l overwrite -d 'Replace a file of results'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l ordered -d 'Results in the order of the input; one that waits for an older one keeps its slot'
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l ascii -d 'No characters outside ASCII'
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -s v -l verbose -d 'Say more: every failed job'
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -s q -l quiet -d 'Nothing on stderr but what ends the run'
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l resume -d 'Send only what has no result in the file of -o yet; without that file, begin'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l retry-failed -d 'With --resume: jobs that failed are run again, and their later result counts'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l force-resume -d 'With --resume: take results that belong to another input'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l repair -d 'With --resume: lines of the results that are damaged are set aside in FILE.bad, and their jobs run again'
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l replay -d 'Each job is due when it was recorded, `at`: seconds from the first, or RFC 3339; what is late is sent all the same'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l ascii -d 'No characters outside ASCII'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s v -l verbose -d 'Say more: every failed job'
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -s q -l quiet -d 'Nothing on stderr but what ends the run'
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s h -l help -d 'Print help; -h is shorter'
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l discipline -d 'Only these, with commas between them; --help lists them all' -r -f -a "(__fish_append , semaphore\t'slots and no rate' sleep\t'who finds all slots taken sleeps for 1 s, then queues' processes\t'4 processes with --qps each' burst\t'a bucket that holds --burst' fixed\t'fixed windows; what does not fit waits' drop\t'fixed windows; what does not fit is dropped' counter\t'two counts, the older one weighed' sliding\t'at most so many in ANY window' leaky\t'a leaky bucket: evenly spaced' qps\t'a bucket that holds 1: evenly spaced' both\t'slots and --qps' tpm\t'slots, --qps and --tpm' early\t'--qps permits taken at queueing; then the sender stalls' late\t'--qps permits taken at the send; the same stall' storm\t'--burst; what is refused goes again at once, past the limits' retry\t'--burst; what is refused rests and meets every limit again' limit\t'the limits of --limit together')"
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s c -l concurrency -d 'Slots of the semaphores' -r -f
@@ -389,7 +389,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -s H -l header -d
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -l base-url -d 'What relative URLs are relative to: its path stands before theirs, and what it ends with and they begin with (/v1) once' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l base-url -d 'What relative URLs are relative to' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
 anthropic-batch\t''
 openai-batch\t''
@@ -497,7 +497,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -s H -l header -d 'A
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l base-url -d 'What relative URLs are relative to: its path stands before theirs, and what it ends with and they begin with (/v1) once' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l base-url -d 'What relative URLs are relative to' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
 anthropic-batch\t''
 openai-batch\t''
@@ -561,7 +561,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand check" -s H -l header -d '
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand check" -l base-url -d 'What relative URLs are relative to: its path stands before theirs, and what it ends with and they begin with (/v1) once' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l base-url -d 'What relative URLs are relative to' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l estimate -d 'How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output); o200k, cl100k, openai in a build with the feature bpe' -r -f -a "chars\t''
 o200k\t''
 cl100k\t''
@@ -621,7 +621,6 @@ complete -c shaper -n "__fish_shaper_using_subcommand report" -l per -d 'Keep ea
 header:\t''
 field:\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l base-url -d 'What relative URLs were relative to' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand report" -l request-url -d 'Where lines that are bodies and nothing else were sent' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l data -d 'The body of jobs that have none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l url -l url-template -d 'The URL of each row' -r -f

@@ -46,8 +46,92 @@ pub(super) enum Detail {
 /// The whole program for clap.
 pub(super) fn program(detail: Detail, columns: Columns) -> clap::Command {
     let program = Cli::command().term_width(columns.get());
-    dressed(program, detail, columns).mut_subcommands(|command| dressed(command, detail, columns))
+    let screen = first_screen(&program, columns);
+    let program = dressed(program, detail, columns).help_template(screen);
+    program.mut_subcommands(|command| dressed(in_order(command, detail), detail, columns))
 }
+
+/// What a stranger types first; then the commands, and where more stands: on a terminal of 80 columns and 24 rows.
+fn first_screen(program: &clap::Command, columns: Columns) -> StyledStr {
+    let styles = program.get_styles();
+    let (head, plain) = (
+        styles.get_header().render(),
+        styles.get_header().render_reset(),
+    );
+    let first = laid_out(FIRST_LINES, columns.get());
+    let more = laid_out(MORE, columns.get());
+    let page = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{first}\n\n\
+         {head}Commands:{plain}\n{{subcommands}}\n\n{more}\n"
+    );
+    page.into()
+}
+
+const FIRST_LINES: &str = "  shaper run jobs.jsonl --concurrency 20 --qps 10 -o results.jsonl
+  shaper plan jobs.jsonl --qps 10     # how long that would take
+  shaper compare                      # why a semaphore is no rate limit";
+
+const MORE: &str =
+    "shaper COMMAND -h tells the usual options, --help all of them, with examples and
+exit codes; -V the version.";
+
+/// The options of a run that matter most stand first. Behind them the others that are usual, or all under headings, from
+/// what limits it to what it tells.
+fn in_order(command: clap::Command, detail: Detail) -> clap::Command {
+    let has = |id: &&str| command.get_arguments().any(|arg| arg.get_id() == id);
+    if !FIRST.iter().all(has) {
+        return command;
+    }
+    let mut place = FIRST.len();
+    let command = command.mut_args(|arg| {
+        let first = FIRST.iter().position(|id| arg.get_id() == id);
+        place += 1;
+        match (first, detail) {
+            (Some(first), _) => arg.help_heading(None).display_order(first),
+            (None, Detail::Usual) => arg.help_heading(None).display_order(place),
+            (None, Detail::All) => arg,
+        }
+    });
+    let mut args: Vec<Arg> = command.get_arguments().cloned().collect();
+    args.sort_by_key(|arg| {
+        let heading = arg.get_help_heading();
+        let begins = |begin: &&str| heading.is_some_and(|heading| heading.starts_with(begin));
+        HEADINGS.iter().position(begins)
+    });
+    let mut args = args.into_iter();
+    command.mut_args(|_| args.next().expect("they are as many as before"))
+}
+
+/// The ten options that most runs need, in this order.
+const FIRST: [&str; 10] = [
+    "concurrency",
+    "qps",
+    "tpm",
+    "window",
+    "bearer_env",
+    "max_attempts",
+    "output",
+    "resume",
+    "fail_if",
+    "mock",
+];
+
+/// How the headings of a run begin, in their order.
+const HEADINGS: [&str; 13] = [
+    "Limits",
+    "Waiting",
+    "Sharing",
+    "Units",
+    "Retry",
+    "HTTP",
+    "Input",
+    "When",
+    "Results",
+    "Going on",
+    "Report",
+    "Conditions",
+    "Progress",
+];
 
 fn dressed(command: clap::Command, detail: Detail, columns: Columns) -> clap::Command {
     let many = command.get_opts().count() > MANY;
@@ -74,7 +158,8 @@ fn dressed(command: clap::Command, detail: Detail, columns: Columns) -> clap::Co
         .short('h')
         .long("help")
         .action(ArgAction::Help)
-        .help("Print help; -h is shorter");
+        .help("Print help; -h is shorter")
+        .display_order(usize::MAX);
     let command = command
         .next_help_heading(None)
         .disable_help_flag(true)
@@ -104,7 +189,7 @@ fn full_name(command: &clap::Command) -> String {
 const MANY: usize = 20;
 
 /// The options that `-h` shows of commands with many: those that a first run needs.
-const USUAL: [&str; 35] = [
+const USUAL: [&str; 30] = [
     "jobs",
     "results",
     "concurrency",
@@ -113,9 +198,6 @@ const USUAL: [&str; 35] = [
     "burst",
     "tpm",
     "window",
-    "limit",
-    "per",
-    "per_host",
     "max_attempts",
     "timeout",
     "header",
@@ -131,14 +213,12 @@ const USUAL: [&str; 35] = [
     "yes",
     "format",
     "limit_jobs",
-    "strict",
     "output",
     "overwrite",
     "resume",
     "retry_failed",
+    "fail_if",
     "report",
-    "report_file",
-    "progress",
     "quiet",
 ];
 

@@ -33,8 +33,7 @@ pub(super) use show::ShowArgs;
 pub(super) use status::StatusArgs;
 pub(super) use verify::VerifyArgs;
 
-/// Run a file of HTTP requests as fast as the API's rules allow, and no faster; lose none; and say what
-/// limited the run.
+/// Run a file of HTTP requests as fast as the API's rules allow, and no faster.
 #[derive(Debug, Parser)]
 #[command(
     name = "shaper",
@@ -61,17 +60,17 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Do the jobs under the limits, write one result per job, report
     Run(Box<RunArgs>),
-    /// Do recorded jobs at the times at which they were recorded: run --replay
+    /// Do recorded jobs at their recorded times: run --replay
     Replay(Box<ReplayArgs>),
-    /// The same jobs under several disciplines, side by side; in virtual time, nothing is sent
+    /// The same jobs under several disciplines, in virtual time
     Compare(Box<CompareArgs>),
-    /// The same run in virtual time: how long, which limit binds when, what could never go; sends nothing
+    /// How long a run will take and what will bind; sends nothing
     Plan(Box<PlanArgs>),
-    /// List every problem of an input with its place, and say what it holds; sends nothing
+    /// List every problem of an input with its place; sends nothing
     Check(Box<CheckArgs>),
     /// Prove from the recorded send times that no limit was exceeded
     Verify(Box<VerifyArgs>),
-    /// Report again from results: of a run, or of shards together; or copy the jobs that failed, to run them again
+    /// Report again from results, or copy the jobs that failed
     Report(Box<ReportArgs>),
     /// Tell who shares limits through Redis, and what is left of each
     Status(StatusArgs),
@@ -81,7 +80,7 @@ pub(super) enum Command {
     Completions(CompletionsArgs),
     /// Print the manual, for man
     Man(ManArgs),
-    /// Say how a command is used, or (help limits) which limit suits which server
+    /// Help on a command, or (help limits) which limit suits a server
     Help(HelpArgs),
 }
 
