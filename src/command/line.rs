@@ -73,7 +73,7 @@ const FIRST_LINES: &str = "  shaper run jobs.jsonl --concurrency 20 --qps 10 -o 
 
 const MORE: &str =
     "shaper COMMAND -h tells the usual options, --help all of them, with examples and
-exit codes; -V the version.";
+exit codes; shaper --version tells the version.";
 
 /// The options of a run that matter most stand first. Behind them the others that are usual, or all under headings, from
 /// what limits it to what it tells.
