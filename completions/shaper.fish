@@ -110,7 +110,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-if-json -d '
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l base-url -d 'What relative URLs are relative to: its path stands before theirs, and what it ends with and they begin with (/v1) once' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l base-url -d 'What stands before relative URLs, with its path' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l transport -d 'What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and reqwest where a proxy of the environment stands before the server' -r -f -a "auto\t''
 direct\t''
 reqwest\t''"
@@ -272,7 +272,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -l retry-if-json -
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l base-url -d 'What relative URLs are relative to: its path stands before theirs, and what it ends with and they begin with (/v1) once' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l base-url -d 'What stands before relative URLs, with its path' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l transport -d 'What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and reqwest where a proxy of the environment stands before the server' -r -f -a "auto\t''
 direct\t''
 reqwest\t''"
@@ -389,7 +389,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -s H -l header -d
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -l base-url -d 'What relative URLs are relative to: its path stands before theirs, and what it ends with and they begin with (/v1) once' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l base-url -d 'What stands before relative URLs, with its path' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
 anthropic-batch\t''
 openai-batch\t''
@@ -497,7 +497,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -s H -l header -d 'A
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l base-url -d 'What relative URLs are relative to: its path stands before theirs, and what it ends with and they begin with (/v1) once' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l base-url -d 'What stands before relative URLs, with its path' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
 anthropic-batch\t''
 openai-batch\t''
@@ -561,7 +561,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand check" -s H -l header -d '
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand check" -l base-url -d 'What relative URLs are relative to: its path stands before theirs, and what it ends with and they begin with (/v1) once' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l base-url -d 'What stands before relative URLs, with its path' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l estimate -d 'How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output); o200k, cl100k, openai in a build with the feature bpe' -r -f -a "chars\t''
 o200k\t''
 cl100k\t''

@@ -1141,7 +1141,7 @@ fn a_json_log_is_read_by_the_fields_that_are_named() {
     assert_eq!(statuses(&results), ends);
     assert!(message(&results[4]).contains("no body"), "{}", results[4]);
     assert!(
-        message(&results[6]).contains("\"url\" is missing"),
+        message(&results[6]).contains("\"/http/url\" is missing"),
         "{}",
         results[6]
     );

@@ -485,7 +485,7 @@ pub(in crate::command) struct JobArgs {
     /// The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there
     #[arg(long, value_name = "TEXT")]
     pub(in crate::command) data: Option<String>,
-    /// What relative URLs are relative to: its path stands before theirs, and what it ends with and they begin with (/v1) once
+    /// What stands before relative URLs, with its path
     #[arg(long, value_name = "URL")]
     pub(in crate::command) base_url: Option<HttpUrl>,
 }
