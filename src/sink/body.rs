@@ -27,11 +27,14 @@ pub(super) fn put_as(name: &str, body: &Bytes, line: &mut Object<'_>) {
     }
 }
 
-/// The same as a value without a name: bytes that are no text as a string of base64.
+/// The same as a value without a name: bytes that are no text as an object that has them as base64.
 pub(super) fn put_value(body: &Bytes, out: &mut Text) {
-    match str::from_utf8(body) {
-        Ok(text) => put_text(body, text, out),
-        Err(_) => put_base64(body, out),
+    if let Ok(text) = str::from_utf8(body) {
+        put_text(body, text, out);
+    } else {
+        let mut object = Object::begin(out);
+        put(body, &mut object);
+        object.end();
     }
 }
 

@@ -11,7 +11,7 @@ use crate::units::millis;
 
 /// The names of the columns.
 pub(super) const HEAD: &str = "seq,line,file,id,status,http_status,attempts,queue_ms,latency_ms,connect_ms,since_due_ms,\
-                               tokens_reserved,tokens_used,url,error_kind,error_message,body,meta\n";
+                               tokens_reserved,tokens_used,url,error_kind,error_message,body,body_base64,meta\n";
 
 /// A row. Text that a spreadsheet would take for a formula has a `'` before it (OWASP, CSV Injection).
 pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Text) {
@@ -23,15 +23,23 @@ pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Text) {
     let last = outcome.tries.last();
     let (kind, message) = error(outcome).map_or_else(Default::default, |it| (it.kind, it.message));
     let body = outcome.reply.as_ref().filter(|_| form.body == Keep::Keep);
-    let body = body.map(|reply| {
-        let before = match reply.body.first() {
-            Some(first) if is_formula(char::from(*first)) => "'",
-            Some(_) | None => "",
-        };
-        (&reply.body, Shape::Cell(before))
-    });
+    // Bytes that are no text stand in the next cell.
+    let (between, body) = match body.map(|reply| (&reply.body, str::from_utf8(&reply.body))) {
+        Some((bytes, Err(_))) => (1, Some((bytes, Shape::Base64))),
+        Some((bytes, Ok(text))) => {
+            let before = if text.starts_with(is_formula) {
+                "'"
+            } else {
+                ""
+            };
+            (0, Some((bytes, Shape::Cell(before))))
+        }
+        None => (0, None),
+    };
     let meta = job.and_then(|job| job.meta()).map(String::from_utf8_lossy);
     let units = outcome.units.map(|spent| spent.total);
+    let meta = safe(&meta.unwrap_or_default()).into_owned();
+    let around = ["", &meta];
     record(
         [
             &*outcome.seq.to_string(),
@@ -50,9 +58,11 @@ pub(super) fn write(form: &Form, outcome: &Outcome, out: &mut Text) {
             &safe(&job.map_or(Cow::Borrowed(""), |job| job.target.shown())),
             kind,
             &safe(&message),
-        ],
+        ]
+        .into_iter()
+        .chain(around.into_iter().take(between)),
         body,
-        [&*safe(&meta.unwrap_or_default())],
+        around.into_iter().skip(between),
         out,
     );
 }
@@ -74,10 +84,10 @@ fn is_formula(first: char) -> bool {
 }
 
 /// One row, quoted where that is needed (RFC 4180), with a body between two parts of it.
-pub(super) fn record<const N: usize, const M: usize>(
-    before: [&str; N],
+pub(super) fn record<'a>(
+    before: impl IntoIterator<Item = &'a str>,
     body: Option<(&Bytes, Shape)>,
-    after: [&str; M],
+    after: impl IntoIterator<Item = &'a str>,
     out: &mut Text,
 ) {
     cells(before.into_iter().chain([""]), out);

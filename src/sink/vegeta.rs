@@ -129,7 +129,7 @@ pub(super) fn write_csv(form: &Form, outcome: &Outcome, out: &mut Text) {
     }
     super::cells::record(
         [
-            &hit.sent.to_string(),
+            &*hit.sent.to_string(),
             &hit.code.to_string(),
             &hit.latency.to_string(),
             &hit.bytes_out.to_string(),

@@ -312,6 +312,28 @@ fn a_table_has_a_head_and_no_cell_that_is_a_formula() {
 }
 
 #[test]
+fn no_form_loses_a_byte_of_an_answer() {
+    const BYTES: &[u8] = b"\xffa\0,\"\xc3";
+    let server = Server::everywhere(Step::ok().body(BYTES));
+    let base64 = STANDARD.encode(BYTES);
+    for format in [
+        "shaper",
+        "openai-batch",
+        "anthropic-batch",
+        "cookbook",
+        "vegeta-json",
+        "vegeta-csv",
+        "csv",
+    ] {
+        let done = run(&server, format, &["-n", "1"]);
+        let text = String::from_utf8(done.bytes(OUT)).expect("it is text");
+        assert!(text.contains(&base64), "{format}: {text}");
+        let is_named = text.contains("base64") || format.starts_with("vegeta");
+        assert!(is_named, "{format}: {text}");
+    }
+}
+
+#[test]
 fn batches_go_on_by_id_and_others_do_not() {
     for format in ["openai-batch", "anthropic-batch"] {
         let server = server();
