@@ -64,6 +64,7 @@ impl Run {
                 .collect(),
             setting: Setting::VIRTUAL,
             slots: None,
+            learnt_per: None,
             slack: Duration::from_millis(2),
             sends: Duration::ZERO,
             hold: Duration::from_secs(60),

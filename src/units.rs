@@ -80,6 +80,9 @@ pub struct Rate {
     pub written: String,
 }
 
+/// Units that stand behind the number without a stroke.
+const UNITS: [&str; 3] = ["rps", "rpm", "rph"];
+
 /// The spellings that [`Rate`] takes, for messages.
 pub const RATE_FORMS: &str = "N/DUR above zero: 10, 10/s, 600/m, 600rpm, 0.5/s, 1/2s, 100/250ms";
 
@@ -96,6 +99,14 @@ impl Rate {
             period,
             written,
         })
+    }
+
+    /// As the user wrote it, and with `/s` if that was a bare number.
+    pub fn with_unit(&self) -> String {
+        let has_one =
+            self.written.contains('/') || UNITS.iter().any(|it| self.written.ends_with(it));
+        let unit = if has_one { "" } else { "/s" };
+        format!("{}{unit}", self.written.trim())
     }
 
     /// The rate in force, whatever it was written like: `600rpm` is `10/s`. Below one in ten seconds, or
@@ -132,7 +143,7 @@ impl FromStr for Rate {
         let (number, unit) = if let Some(split) = text.split_once('/') {
             split
         } else {
-            ["rps", "rpm", "rph"]
+            UNITS
                 .iter()
                 .find_map(|unit| Some((text.strip_suffix(unit)?, &unit[2..])))
                 .unwrap_or((text, "s"))

@@ -4,11 +4,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that unwraps nothing fails here")]
 
 mod redis {
+    mod api;
     mod calls;
     mod door;
+    mod learnt;
     mod places;
     mod processes;
     mod rules;
+    mod together;
     mod turns;
     mod union;
     mod vectors;
@@ -19,11 +22,12 @@ mod server;
 mod support;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::redis::Connection;
 use shaper::engine::share::{Answer, AskId, Bill, Charged, Common, Mark, Part, Wish};
-use shaper::limit::{Setting, Spec, Used};
+use shaper::limit::{Counts, Known, Setting, Spec, Used};
 use shaper::store::{Caller, Chore, Heard, Request, Shared, Time, Who, script};
 use shaper::units::{Cost, Tick};
 
@@ -40,12 +44,17 @@ fn shared(name: &str, limits: &[Spec]) -> Shared {
             .collect(),
         setting: Setting::VIRTUAL,
         slots: None,
+        learnt_per: None,
         slack: Duration::ZERO,
         sends: Duration::ZERO,
         hold: Duration::from_secs(60),
         timeout: Duration::from_secs(1),
     }
 }
+
+/// Answers, and what all have learnt.
+type Told = Vec<(AskId, Answer)>;
+type Lore = Vec<(Counts, Arc<str>, Known)>;
 
 /// One who shares limits and tells the store what time it is, in microseconds from [`BEGAN`].
 struct Member {
@@ -88,16 +97,23 @@ impl Member {
     }
 
     fn call_with(&mut self, now: u64, wishes: Vec<Wish>, chore: Chore) -> Vec<(AskId, Answer)> {
+        self.call_of_all(now, wishes, chore).0
+    }
+
+    /// The same with what all have learnt, where that is new.
+    fn call_of_all(&mut self, now: u64, wishes: Vec<Wish>, chore: Chore) -> (Told, Lore) {
         let mut wishes = VecDeque::from(wishes);
         let call = self.caller.next(&mut wishes, chore);
         let time = Time::Told(BEGAN + now);
         let request = self.caller.request(&call, tick(now), Duration::ZERO, time);
         let reply = self.send(&request);
         match self.caller.hear(&call, &reply).unwrap() {
-            Heard::Done { answers, .. } => answers
-                .into_iter()
-                .map(|(id, answer, _)| (id, answer))
-                .collect(),
+            Heard::Done {
+                answers, learnt, ..
+            } => {
+                let answers = answers.into_iter().map(|(id, answer, _)| (id, answer));
+                (answers.collect(), learnt)
+            }
             other => panic!("{other:?}"),
         }
     }

@@ -26,7 +26,7 @@ use crate::engine::share::{Common, OnLoss, Word};
 use crate::engine::{End, Event, Rules, Signal};
 use crate::error::{Exit, Problem};
 use crate::letters::calm_path;
-use crate::limit::Spec;
+use crate::limit::{Spec, all_keys};
 use crate::metrics::{Setup, SlotsBy, Summary};
 use crate::mock::{self, Mock};
 use crate::progress::{Mode, Progress};
@@ -51,7 +51,7 @@ pub(super) fn run(
     let ears = Ears::open(say, |signal| leave(exit_of(signal))).map_err(|why| unheard(&why))?;
     let limits = args.rules.specs()?;
     let arrivals = args.rules.arrivals()?;
-    let address = args.share.address(&limits)?;
+    let address = args.share.address(&args.rules, &limits)?;
     files::check(&args.jobs, &args.output)?;
     // No proxy stands before the mock, whatever the environment names.
     let variable = |name: &str| env::var(name).ok().filter(|_| args.http.mock.is_none());
@@ -384,8 +384,8 @@ async fn store(
     clock: Clock,
     tell: &UnboundedSender<Event>,
 ) -> Result<Option<Store>, Problem> {
-    let (Some(sharing), Some(address)) = (&rules.sharing, args.share.address(&rules.limits)?)
-    else {
+    let address = args.share.address(&args.rules, &rules.limits)?;
+    let (Some(sharing), Some(address)) = (&rules.sharing, address) else {
         return Ok(None);
     };
     let limits = rules.limits.iter().cloned().enumerate();
@@ -398,6 +398,9 @@ async fn store(
             .collect(),
         setting: rules.setting,
         slots: sharing.slots,
+        learnt_per: rules
+            .adaptive
+            .then(|| all_keys(&rules.limits, rules.learnt_per.as_ref())),
         slack: rules.slack,
         sends: connects.map_or(longest, |connects| connects.min(longest)),
         hold: longest,

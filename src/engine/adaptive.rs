@@ -1,14 +1,16 @@
 //! What answers teach of the limits of their servers. Floor 3: rules.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
 
 use super::talk::Ticket;
 use super::{Engine, IN_A_LANE};
-use crate::limit::{Counts, Lesson, Standing};
+use crate::limit::{Counts, Known, Lesson, Standing};
 use crate::outcome::Head;
 use crate::quota::{Means, Word};
+use crate::units::Tick;
 
 impl Engine {
     /// The head of an answer, and what it says of its server's limits.
@@ -22,7 +24,7 @@ impl Engine {
         for quota in &word.quotas {
             let standing = Standing {
                 at: head.at,
-                name: &quota.name,
+                name: quota.name.clone(),
                 limit: quota.limit,
                 period: quota.period,
                 left: quota.remaining,
@@ -32,7 +34,7 @@ impl Engine {
                     .map(|reset| head.at.after(reset)),
                 refills: quota.means == Means::Full,
             };
-            self.teach(ticket, quota.counts, &Lesson::Told(&standing));
+            self.teach(ticket, quota.counts, &Lesson::Told(standing));
         }
         if !word.refuses(head.status) && !head.status.is_server_error() {
             let granted = self.roll.work(ticket).current().granted_last();
@@ -63,14 +65,27 @@ impl Engine {
         }
     }
 
-    fn teach(&mut self, ticket: Ticket, counts: Counts, lesson: &Lesson<'_>) {
+    fn teach(&mut self, ticket: Ticket, counts: Counts, lesson: &Lesson) {
         let held = self.roll.peek(ticket);
         let (states, lane) = (held.holds.states.clone(), held.lane.expect(IN_A_LANE));
-        if let Some(learnt) = self.gate.learn(&states, counts, lesson) {
+        if let Some(learnt) = self.gate.learn(&held.holds, counts, lesson) {
             let name = self.lanes.name(lane);
             self.metrics
                 .learnt(&name, self.now, counts, lesson.name(), learnt);
         }
         self.lanes.given_back(&states);
+    }
+
+    /// All who share a store know this now of the limits of this lane's server.
+    pub(super) fn is_taught(&mut self, counts: Counts, lane: &Arc<str>, mut known: Known) {
+        let now = self.now;
+        for said in &mut known.told {
+            said.at = now;
+            said.full_at = said.full_at.map(|span| now.after(span.since(Tick::ZERO)));
+        }
+        // A lane is named by its origin and the values of its keys.
+        let name = lane.replace('\0', " ");
+        self.metrics.known(&name, now, counts, &known);
+        self.gate.knows(counts, lane, &known, now);
     }
 }

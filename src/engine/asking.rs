@@ -206,6 +206,7 @@ impl Engine {
                 asking.members = members;
                 asking.seen.members = asking.seen.members.max(members);
             }
+            Word::Learnt(counts, lane, known) => self.is_taught(counts, &lane, *known),
             Word::Unfit(problem) => self.store_is_lost(problem, actions),
         }
     }

@@ -110,7 +110,7 @@ impl Gate {
             .map(|most| Rule::slots(most, until, Owner::HostSlot, Scope::Origin));
         let limits = (0..rules.limits.len()).map(|number| Rule::limit(number, rules, &keys));
         let learnt = Counts::ALL.iter().filter(|_| rules.adaptive);
-        let learnt = learnt.map(|counts| Rule::adaptive(*counts));
+        let learnt = learnt.map(|counts| Rule::adaptive(*counts, rules));
         let shared_slots = rules.sharing.as_ref().and_then(|sharing| sharing.slots);
         let shared_slots = shared_slots.map(Rule::shared_slots);
         let slots = slots.into_iter().chain(per_host);
@@ -386,13 +386,22 @@ impl Gate {
     /// An answer tells something of the server's limit on this. What is known anew, if anybody learns.
     pub(super) fn learn(
         &mut self,
-        states: &[StateId],
+        holds: &Holds,
         counts: Counts,
-        lesson: &Lesson<'_>,
+        lesson: &Lesson,
     ) -> Option<Learnt> {
+        let rule = self.learns(counts)?;
+        let state = *holds.states.get(rule)?;
+        if self.remotes.decides(&self.rules[rule]) {
+            self.teaches(rule, state, counts, &holds.owed, lesson);
+        }
+        self.states.limit_mut(state).learn(lesson)
+    }
+
+    /// The rule that learns what servers tell of this.
+    pub(super) fn learns(&self, counts: Counts) -> Option<usize> {
         let place = Counts::ALL.iter().position(|own| *own == counts)?;
-        let state = states.get(self.adaptive? + place)?;
-        self.states.limit_mut(*state).learn(lesson)
+        Some(self.adaptive? + place)
     }
 
     /// The try was sent at `at`.

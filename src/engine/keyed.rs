@@ -156,6 +156,11 @@ impl States {
         &mut *self.state_mut(id).limit
     }
 
+    /// The state of a rule for this value of its key, if there is one.
+    pub(super) fn find(&self, rule: usize, key: &Arc<str>) -> Option<StateId> {
+        self.by_key.get(rule)?.get(key).copied()
+    }
+
     /// The value of the rule's key that a state is for; `None` if it is for all.
     pub(super) fn key(&self, id: StateId) -> Option<&Arc<str>> {
         self.state(id).key.as_ref()

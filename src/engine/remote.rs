@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::gate::{Asks, Gate, Holds};
 use super::keyed::StateId;
 use super::rule::{Alone, Rule};
-use super::share::{Bill, Charged, Common, Debt, Part, Wish};
+use super::share::{Bill, Charged, Common, Debt, Part, Taught, Wish};
 use crate::job::Job;
-use crate::limit::{Leaves, Limit, Moment, Setting, Used};
+use crate::limit::{Counts, Known, Leaves, Lesson, Limit, Moment, Setting, Used};
 use crate::units::{Cost, Tick};
 
 /// The rules that a store keeps.
@@ -61,7 +61,7 @@ impl Remotes {
         if let Some((alone, since)) = self.alone
             && let Some(own) = rule.stand_in(alone, since, setting)
         {
-            limit.stands_in(Some(own));
+            limit.stands_in(Some(own), since);
         }
         limit
     }
@@ -139,12 +139,41 @@ impl Gate {
             };
             for (key, limit) in self.states.of_rule(number) {
                 let own = alone.and_then(|alone| rule.stand_in(alone, now, &self.setting));
-                let taken: Box<[_]> = limit.stands_in(own).into();
+                let taken: Box<[_]> = limit.stands_in(own, now).into();
                 if !taken.is_empty() {
                     let key = key.cloned();
                     self.remotes.wishes.push(Wish::Owe(Debt { of, key, taken }));
                 }
             }
+        }
+    }
+
+    /// An answer has taught something of a limit that all learn; these are what its request has paid to the store.
+    pub(super) fn teaches(
+        &mut self,
+        rule: usize,
+        state: StateId,
+        counts: Counts,
+        owed: &[Owed],
+        lesson: &Lesson,
+    ) {
+        let own = owed.iter().find(|owed| owed.rule == rule);
+        if let Some(lane) = self.states.key(state).cloned() {
+            self.remotes.wishes.push(Wish::Learn(Taught {
+                of: counts,
+                lane,
+                mark: own.map(|owed| owed.bill.mark),
+                lesson: lesson.clone(),
+            }));
+        }
+    }
+
+    /// All together know this now of the limits of this lane's server.
+    pub(super) fn knows(&mut self, counts: Counts, lane: &Arc<str>, known: &Known, now: Tick) {
+        let state = self.learns(counts);
+        let state = state.and_then(|rule| self.states.find(rule, lane));
+        if let Some(state) = state {
+            self.states.limit_mut(state).begins_with(known, now);
         }
     }
 
@@ -195,6 +224,8 @@ impl Gate {
             match used {
                 _ if rule.is_slots() => wishes.push(Wish::Settle(bill(), at, used)),
                 Used::Known(own) if own == owed.bill.cost.get() => {}
+                // A server that tells what is left tells it of what was used.
+                Used::Known(_) if matches!(owed.bill.of, Common::Learnt(_)) => {}
                 Used::Known(_) | Used::NeverSent => wishes.push(Wish::Settle(bill(), at, used)),
                 Used::Unknown => {}
             }

@@ -31,6 +31,8 @@ enum Build {
     Slots(Cost, Moment),
     Limit(Box<Spec>, Pasts),
     Adaptive,
+    /// The same for all who share a store.
+    RemoteAdaptive(Counts),
     /// A limit that a store keeps.
     Remote(Common, Box<Spec>),
     /// Slots that a store keeps.
@@ -51,7 +53,7 @@ impl Rule {
     pub(super) fn leaves(&self) -> Leaves {
         match &self.build {
             Build::Slots(..) | Build::RemoteSlots(_) => Leaves::Send,
-            Build::Adaptive => Leaves::Reply,
+            Build::Adaptive | Build::RemoteAdaptive(_) => Leaves::Reply,
             Build::Limit(spec, _) | Build::Remote(_, spec) => spec.leaves,
         }
     }
@@ -61,6 +63,7 @@ impl Rule {
         match &self.build {
             Build::Remote(common, _) => Some(*common),
             Build::RemoteSlots(_) => Some(Common::Slots),
+            Build::RemoteAdaptive(counts) => Some(Common::Learnt(*counts)),
             Build::Slots(..) | Build::Limit(..) | Build::Adaptive => None,
         }
     }
@@ -78,10 +81,15 @@ impl Rule {
         setting: &Setting,
     ) -> Option<Box<dyn Limit>> {
         match (&self.build, alone) {
-            (Build::Remote(..), Alone::Open) => Some(Box::new(Free(Moment::Ended))),
+            (Build::Remote(..) | Build::RemoteAdaptive(_), Alone::Open) => {
+                Some(Box::new(Free(Moment::Ended)))
+            }
             (Build::RemoteSlots(_), Alone::Open) => Some(Box::new(Free(Moment::Recorded))),
             (Build::Remote(_, spec), Alone::Of(members)) => {
                 Some(spec.share_of(members, now, setting))
+            }
+            (Build::RemoteAdaptive(_), Alone::Of(members)) => {
+                Some(Box::new(Adaptive::one_of(members)))
             }
             (Build::RemoteSlots(most), Alone::Of(members)) => {
                 let part = Cost::new(most.get() / u64::from(members.max(1)));
@@ -119,6 +127,7 @@ impl Rule {
         match &self.build {
             Build::Slots(slots, until) => Box::new(Slots::kept_until(*until, *slots)),
             Build::Adaptive => Box::new(Adaptive::default()),
+            Build::RemoteAdaptive(_) => Box::new(Remote::learnt()),
             Build::Remote(_, spec) => Box::new(Remote::rate(&spec.rate, spec.burst)),
             Build::RemoteSlots(most) => Box::new(Remote::slots(*most)),
             Build::Limit(spec, pasts) => {
@@ -145,6 +154,7 @@ impl Rule {
             Build::Limit(..)
             | Build::Slots(..)
             | Build::Adaptive
+            | Build::RemoteAdaptive(_)
             | Build::Remote(..)
             | Build::RemoteSlots(_) => None,
         }
@@ -173,13 +183,16 @@ impl Rule {
     }
 
     /// What is learnt of a server's limit on this.
-    pub(super) fn adaptive(counts: Counts) -> Self {
+    pub(super) fn adaptive(counts: Counts, rules: &Rules) -> Self {
         Self {
             owner: Owner::Adaptive,
             charge: counts.into(),
             capacity: Cost::MAX,
             scope: Scope::Lane,
-            build: Build::Adaptive,
+            build: match rules.sharing {
+                Some(_) => Build::RemoteAdaptive(counts),
+                None => Build::Adaptive,
+            },
         }
     }
 

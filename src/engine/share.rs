@@ -12,7 +12,7 @@ use ring::digest::{Context, SHA256};
 
 use crate::error::Problem;
 use crate::job::Job;
-use crate::limit::Used;
+use crate::limit::{Counts, Known, Lesson, Used};
 use crate::secret::is_secret_header;
 use crate::units::{Cost, Tick};
 
@@ -27,6 +27,8 @@ pub enum Common {
     Slots,
     /// The rate limit of this number, in the order of the command line.
     Limit(usize),
+    /// What is learnt of the servers' own limits on this; the key is the lane.
+    Learnt(Counts),
 }
 
 /// What one try costs of one limit.
@@ -68,6 +70,21 @@ pub enum Wish {
     Pause(Arc<str>, Tick),
     /// While the store was away so much was taken of a limit, which nobody was asked for.
     Owe(Debt),
+    /// An answer has taught something.
+    Learn(Taught),
+}
+
+/// What an answer teaches of its server's own limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taught {
+    /// Which limit.
+    pub of: Counts,
+    /// Of which lane.
+    pub lane: Arc<str>,
+    /// What the store calls the charge of its request; `None` if it has charged nothing for it.
+    pub mark: Option<Mark>,
+    /// That.
+    pub lesson: Lesson,
 }
 
 /// What was taken of a limit without its store.
@@ -134,11 +151,13 @@ pub enum Word {
     Emptied,
     /// So many runs share it now, this one among them.
     Members(u32),
+    /// All together know this now of the servers' own limits of this lane. Moments count from when it is said.
+    Learnt(Counts, Arc<str>, Box<Known>),
     /// It cannot be worked with, whatever is done here: the limits of others differ, say.
     Unfit(Problem),
 }
 
-/// What a run shares with others through a store: all of its rate limits, and these.
+/// What a run shares with others through a store: all of its rate limits, what it learns of those of servers, and these.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sharing {
     /// Most tries in flight of all who share them; `None` without a limit.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{Method, StatusCode};
 
 use super::share::{
-    Answer, AskId, Charged, HeldBy, Mark, OnLoss, Part, Sharing, Wish as Wanted, Word,
+    Answer, AskId, Charged, HeldBy, Mark, OnLoss, Part, Sharing, Taught, Wish as Wanted, Word,
 };
 use super::*;
 use crate::dice::{STEP, mix};
@@ -16,7 +16,7 @@ use crate::fields::Fields;
 use crate::headers::Headers;
 use crate::job::{JobHash, NoJob, Origin, Place, Target, Units, UnitsFrom, host_of};
 use crate::kept::Kept;
-use crate::limit::{KeyBy, Spec, keys_of};
+use crate::limit::{KeyBy, Known, Lesson, Pace, Spec, Standing, keys_of};
 use crate::outcome::{Reached, Usage};
 use crate::redirect::Follow;
 use crate::retry::{Backoff, Budget, Jitter, Policy};
@@ -120,6 +120,8 @@ struct Shared {
     /// What was charged and is not settled.
     marks: BTreeMap<Mark, Cost>,
     charged: u64,
+    /// What it was taught.
+    taught: Vec<Taught>,
     away: bool,
     /// It is away for too long.
     lost: Option<Tick>,
@@ -528,6 +530,12 @@ impl World {
                 assert_eq!(paid, Some(bill.cost), "it is settled once");
             }
             Wanted::Pause(..) => {}
+            Wanted::Learn(taught) => {
+                assert!(self.engine.rules.adaptive);
+                let is_open = |mark| self.store.marks.contains_key(mark);
+                assert!(taught.mark.as_ref().is_none_or(is_open), "{taught:?}");
+                self.store.taught.push(taught);
+            }
             Wanted::Owe(debt) => {
                 assert!(debt.taken.iter().is_sorted_by_key(|(at, _)| *at));
                 assert!(debt.taken.iter().all(|(at, _)| *at <= self.now));
@@ -554,6 +562,23 @@ impl World {
             } else {
                 Word::Members(members)
             }
+        } else if rare && let Some(taught) = self.store.taught.pop() {
+            let told = match &taught.lesson {
+                Lesson::Told(said) => vec![Standing {
+                    at: Tick::ZERO,
+                    full_at: said.full_at.map(|at| Tick::ZERO.after(at.since(said.at))),
+                    ..said.clone()
+                }],
+                Lesson::Accepted { .. } | Lesson::Refused { .. } => Vec::new(),
+            };
+            let pace = self.dice.once_in(2);
+            let known = Known {
+                pace: pace.then(|| Pace::of_millionths(self.dice.below(90_000_000))),
+                refused: self.dice.below(3),
+                told,
+                ..Known::default()
+            };
+            Word::Learnt(taught.of, taught.lane, Box::new(known))
         } else if let Some((id, parts)) = self.store.asks.pop_front() {
             let wait = Duration::from_millis(self.dice.below(50));
             let all: Vec<HeldBy> = parts.iter().map(|part| HeldBy::Limit(part.of)).collect();

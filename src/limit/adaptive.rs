@@ -1,5 +1,6 @@
 //! The limits of a server as they are learnt from its answers. Floor 3: rules.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use super::pace::{Pace, Search};
@@ -7,8 +8,8 @@ use super::{Hold, Level, Limit, Ready, Used};
 use crate::units::{Cost, Tick};
 
 /// What one answer teaches.
-#[derive(Debug, Clone, Copy)]
-pub enum Lesson<'a> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lesson {
     /// A request that was granted then was taken.
     Accepted {
         /// Its grant.
@@ -26,26 +27,26 @@ pub enum Lesson<'a> {
         back: Option<Tick>,
     },
     /// The server tells how a limit stands.
-    Told(&'a Standing<'a>),
+    Told(Standing),
 }
 
-impl Lesson<'_> {
+impl Lesson {
     /// The server's name of the limit, where that is told.
     pub fn name(&self) -> &str {
         match self {
-            Self::Told(said) => said.name,
+            Self::Told(said) => &said.name,
             Self::Accepted { .. } | Self::Refused { .. } => "",
         }
     }
 }
 
 /// How a limit of a server stands, by what it says.
-#[derive(Debug, Clone, Copy)]
-pub struct Standing<'a> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
     /// When the answer began.
     pub at: Tick,
     /// The server's name of it.
-    pub name: &'a str,
+    pub name: Cow<'static, str>,
     /// The most that it holds.
     pub limit: Option<u64>,
     /// In which time that much may be taken.
@@ -85,10 +86,39 @@ pub enum Why {
     Accepted,
 }
 
+/// What all who share it know of a server's limit on something.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Known {
+    /// The server is asked for so much; `None`: for all that there is.
+    pub pace: Option<Pace>,
+    /// It took so much since its first word on it; `None` if that is too little to tell.
+    pub mean: Option<Pace>,
+    /// How often it refused.
+    pub refused: u64,
+    /// How often it told that all was used up.
+    pub used_up: u64,
+    /// How its limits stand, as they were told last.
+    pub told: Vec<Standing>,
+}
+
+impl Known {
+    /// The same with what an answer to one of them tells.
+    pub fn hears(&mut self, said: &Standing) {
+        match self.told.iter_mut().find(|own| own.name == said.name) {
+            Some(own) => *own = said.clone(),
+            None => self.told.push(said.clone()),
+        }
+    }
+}
+
 /// A limit that nobody has given: what the server's answers tell of it, and a pace that is found where it refuses.
 #[derive(Debug, Default)]
 pub struct Adaptive {
     search: Search,
+    /// So many others keep as much of what the server tells.
+    others: u64,
+    refused: u64,
+    used_up: u64,
     told: Vec<Told>,
     /// The next one may go then, by the pace.
     next: Tick,
@@ -104,7 +134,7 @@ pub struct Adaptive {
 /// What the server has told of one limit.
 #[derive(Debug)]
 struct Told {
-    name: Box<str>,
+    name: Cow<'static, str>,
     at: Tick,
     limit: Option<u64>,
     period: Option<Duration>,
@@ -121,13 +151,26 @@ struct Told {
 const PACED: Duration = Duration::from_secs(60);
 
 /// What is learnt is forgotten if nothing is sent for so long.
-const KEPT: Duration = Duration::from_secs(600);
+pub(super) const KEPT: Duration = Duration::from_secs(600);
 
 impl Told {
     /// The pace that it allows, where it is paced.
     fn paced(&self) -> Option<Pace> {
         let period = self.period.filter(|period| *period <= PACED)?;
         Some(Pace::of(self.limit?, period))
+    }
+
+    /// The same as it stands at `at`.
+    fn standing(&self, at: Tick) -> Standing {
+        Standing {
+            at,
+            name: self.name.clone(),
+            limit: self.limit,
+            period: self.period,
+            left: self.left.map(|left| left.saturating_sub(self.out)),
+            full_at: self.full_at,
+            refills: self.refills,
+        }
     }
 
     /// Until when what was told holds: one period of it after its reset, as far as that is known.
@@ -180,13 +223,38 @@ impl Adaptive {
         each.fold(from, Tick::max)
     }
 
-    fn hear(&mut self, said: &Standing<'_>) -> Option<Learnt> {
+    /// One of so many that keep what a server tells, each its part.
+    pub fn one_of(members: u32) -> Self {
+        Self {
+            others: u64::from(members.max(1)) - 1,
+            ..Self::default()
+        }
+    }
+
+    /// What is known, as others may begin with it.
+    pub fn known(&self, at: Tick) -> Known {
+        Known {
+            pace: self.search.pace(),
+            mean: self.search.mean(at),
+            refused: self.refused,
+            used_up: self.used_up,
+            told: self.told.iter().map(|told| told.standing(at)).collect(),
+        }
+    }
+
+    /// The part of it that is its own.
+    fn part(&self, units: u64) -> u64 {
+        units / (self.others + 1)
+    }
+
+    fn hear(&mut self, said: &Standing) -> Option<Learnt> {
+        let limit = said.limit.map(|limit| self.part(limit));
         let told = Told {
-            name: said.name.into(),
+            name: said.name.clone(),
             at: said.at,
-            limit: said.limit,
+            limit,
             period: said.period,
-            left: said.left,
+            left: said.left.map(|left| self.part(left)),
             full_at: said.full_at,
             refills: said.refills,
             heard: self.heard,
@@ -202,8 +270,9 @@ impl Adaptive {
             }
         }
         if let (Some(0), false, Some(until)) = (said.left, said.refills, said.full_at)
-            && self.search.used_up(said.at, until, said.limit)
+            && self.search.used_up(said.at, until, limit)
         {
+            self.used_up += 1;
             return Some(self.found(Why::UsedUp, said.at));
         }
         is_new.then_some(Learnt::Told(said.limit?, said.period))
@@ -296,18 +365,30 @@ impl Limit for Adaptive {
         }
     }
 
-    fn learn(&mut self, lesson: &Lesson<'_>) -> Option<Learnt> {
+    fn learn(&mut self, lesson: &Lesson) -> Option<Learnt> {
         match *lesson {
             Lesson::Accepted { granted, at } => {
                 let before = self.search.pace();
                 self.search.accepted(granted, at);
                 (self.search.pace() != before).then(|| self.found(Why::Accepted, at))
             }
-            Lesson::Refused { granted, at, back } => self
-                .search
-                .refused(granted, at, back)
-                .then(|| self.found(Why::Refused, at)),
-            Lesson::Told(said) => self.hear(said),
+            Lesson::Refused { granted, at, back } => {
+                if !self.search.refused(granted, at, back) {
+                    return None;
+                }
+                self.refused += 1;
+                Some(self.found(Why::Refused, at))
+            }
+            Lesson::Told(ref said) => self.hear(said),
+        }
+    }
+
+    fn begins_with(&mut self, known: &Known, at: Tick) {
+        if let Some(pace) = known.pace {
+            self.search.goes_on_with(pace.part(self.others + 1), at);
+        }
+        for said in &known.told {
+            self.hear(said);
         }
     }
 }
@@ -320,10 +401,10 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn told(name: &str, at: u64, limit: u64, left: u64, full_at: u64) -> Standing<'_> {
+    fn told(name: &'static str, at: u64, limit: u64, left: u64, full_at: u64) -> Standing {
         Standing {
             at: Tick(at),
-            name,
+            name: name.into(),
             limit: Some(limit),
             period: None,
             left: Some(left),
@@ -351,7 +432,7 @@ mod tests {
     fn what_is_left_goes_at_once_and_the_next_one_at_the_reset() {
         let mut limit = Adaptive::default();
         answered(&mut limit, 0);
-        limit.learn(&Lesson::Told(&told("a", 0, 10, 3, 9 * SECOND)));
+        limit.learn(&Lesson::Told(told("a", 0, 10, 3, 9 * SECOND)));
         for _ in 0..3 {
             assert_eq!(opens(&limit, 0), 0);
             limit.take(Tick(0), Cost::ONE);
@@ -367,10 +448,10 @@ mod tests {
         limit.take(Tick(0), Cost::ONE);
         // The later answer is here first: 8 were left, and one more is on its way.
         limit.moved(&mut second, Tick(5));
-        limit.learn(&Lesson::Told(&told("a", 5, 10, 1, SECOND)));
+        limit.learn(&Lesson::Told(told("a", 5, 10, 1, SECOND)));
         assert_eq!(opens(&limit, 5), SECOND);
         limit.moved(&mut first, Tick(6));
-        limit.learn(&Lesson::Told(&told("a", 6, 10, 9, SECOND)));
+        limit.learn(&Lesson::Told(told("a", 6, 10, 9, SECOND)));
         assert_eq!(opens(&limit, 6), SECOND, "it is older");
     }
 
@@ -378,7 +459,7 @@ mod tests {
     fn what_was_never_sent_is_there_again() {
         let mut limit = Adaptive::default();
         answered(&mut limit, 0);
-        limit.learn(&Lesson::Told(&told("a", 0, 10, 1, SECOND)));
+        limit.learn(&Lesson::Told(told("a", 0, 10, 1, SECOND)));
         let mut hold = limit.take(Tick(0), Cost::ONE);
         assert_eq!(opens(&limit, 0), SECOND);
         limit.moved(&mut hold, Tick(1));
@@ -394,7 +475,7 @@ mod tests {
             refills: true,
             ..told("a", 0, 10, 0, 10 * SECOND)
         };
-        limit.learn(&Lesson::Told(&empty));
+        limit.learn(&Lesson::Told(empty));
         assert_eq!(opens(&limit, 0), SECOND);
         limit.take(Tick(SECOND), Cost::ONE);
         assert_eq!(opens(&limit, 0), 2 * SECOND);
@@ -406,10 +487,10 @@ mod tests {
     fn the_tightest_of_several_limits_holds() {
         let mut limit = Adaptive::default();
         answered(&mut limit, 0);
-        limit.learn(&Lesson::Told(&told("minute", 0, 10, 0, 60 * SECOND)));
-        limit.learn(&Lesson::Told(&told("day", 0, 10, 5, 86_400 * SECOND)));
+        limit.learn(&Lesson::Told(told("minute", 0, 10, 0, 60 * SECOND)));
+        limit.learn(&Lesson::Told(told("day", 0, 10, 5, 86_400 * SECOND)));
         assert_eq!(opens(&limit, 0), 60 * SECOND);
-        limit.learn(&Lesson::Told(&told("day", 0, 10, 0, 86_400 * SECOND)));
+        limit.learn(&Lesson::Told(told("day", 0, 10, 0, 86_400 * SECOND)));
         assert_eq!(opens(&limit, 0), 86_400 * SECOND);
     }
 
@@ -417,7 +498,7 @@ mod tests {
     fn after_a_reset_a_whole_window_goes_and_then_what_was_told_is_over() {
         let mut limit = Adaptive::default();
         answered(&mut limit, 0);
-        limit.learn(&Lesson::Told(&told("a", 0, 2, 0, 9 * SECOND)));
+        limit.learn(&Lesson::Told(told("a", 0, 2, 0, 9 * SECOND)));
         for _ in 0..2 {
             assert_eq!(opens(&limit, 9 * SECOND), 9 * SECOND);
             limit.take(Tick(9 * SECOND), Cost::ONE);
@@ -429,7 +510,7 @@ mod tests {
     fn a_cost_above_what_the_server_holds_goes_when_all_is_there() {
         let mut limit = Adaptive::default();
         answered(&mut limit, 0);
-        limit.learn(&Lesson::Told(&told("a", 0, 10, 4, 9 * SECOND)));
+        limit.learn(&Lesson::Told(told("a", 0, 10, 4, 9 * SECOND)));
         let ready = limit.ready(Tick(0), Cost::new(50).unwrap());
         assert_eq!(ready, Ready::At(Tick(9 * SECOND)));
     }
@@ -445,7 +526,7 @@ mod tests {
             at: Tick(6),
         });
         assert_eq!(limit.fresh_at(), Some(Tick(5)));
-        limit.learn(&Lesson::Told(&told("a", 6, 10, 9, SECOND)));
+        limit.learn(&Lesson::Told(told("a", 6, 10, 9, SECOND)));
         assert_eq!(limit.fresh_at(), Some(Tick(5).after(KEPT)));
     }
 
@@ -454,20 +535,20 @@ mod tests {
         let mut limit = Adaptive::default();
         answered(&mut limit, 0);
         let learn =
-            |limit: &mut Adaptive, most| limit.learn(&Lesson::Told(&told("a", 0, most, 5, SECOND)));
+            |limit: &mut Adaptive, most| limit.learn(&Lesson::Told(told("a", 0, most, 5, SECOND)));
         assert_eq!(learn(&mut limit, 10), Some(Learnt::Told(10, None)));
         assert_eq!(learn(&mut limit, 10), None);
         assert_eq!(learn(&mut limit, 20), Some(Learnt::Told(20, None)));
     }
 
-    fn standings() -> impl Strategy<Value = Standing<'static>> {
+    fn standings() -> impl Strategy<Value = Standing> {
         let span = || prop::option::of(prop_oneof![0..9 * SECOND, any::<u64>()]);
         let count = || prop::option::of(prop_oneof![0..20_u64, any::<u64>()]);
         let name = prop::sample::select(&["a", "b", "c"][..]);
         (name, count(), span(), count(), span(), any::<bool>()).prop_map(
             |(name, limit, period, left, full_at, refills)| Standing {
                 at: Tick::ZERO,
-                name,
+                name: name.into(),
                 limit: limit.filter(|limit| *limit > 0),
                 period: period.map(Duration::from_nanos),
                 left,
@@ -499,7 +580,7 @@ mod tests {
                         if let Some(mut hold) = out.pop() {
                             limit.moved(&mut hold, now);
                             let full_at = said.full_at.map(|at| now.after(at.since(Tick::ZERO)));
-                            limit.learn(&Lesson::Told(&Standing { at: now, full_at, ..said }));
+                            limit.learn(&Lesson::Told(Standing { at: now, full_at, ..said }));
                             limit.learn(&Lesson::Accepted { granted: now, at: now });
                             limit.settle(hold, now, Used::Unknown);
                         }

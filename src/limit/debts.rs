@@ -12,7 +12,7 @@ const MOST: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Debts {
     taken: VecDeque<(Tick, u64)>,
-    sum: u64,
+    sum: u128,
 }
 
 impl Debts {
@@ -23,13 +23,14 @@ impl Debts {
         }
         let cost = cost.min(most.get());
         self.taken.push_back((at, cost));
-        self.sum += cost;
+        self.sum += u128::from(cost);
         while let Some((_, oldest)) = self.taken.front_mut()
-            && self.sum > most.get()
+            && self.sum > u128::from(most.get())
         {
-            let over = (self.sum - most.get()).min(*oldest);
+            let over = u64::try_from(self.sum - u128::from(most.get())).unwrap_or(u64::MAX);
+            let over = over.min(*oldest);
             *oldest -= over;
-            self.sum -= over;
+            self.sum -= u128::from(over);
             if *oldest == 0 {
                 self.taken.pop_front();
             }
@@ -51,7 +52,7 @@ impl Debts {
         let (_, kept) = &mut self.taken[place];
         let struck = cost.min(*kept);
         *kept -= struck;
-        self.sum -= struck;
+        self.sum -= u128::from(struck);
         if *kept == 0 {
             self.taken.remove(place);
         }
@@ -93,6 +94,14 @@ mod tests {
         let told = [(3, 2), (4, 1), (5, 4)].map(|(at, units)| (Tick(at), cost(units)));
         assert_eq!(debts.told(), told);
         assert_eq!(debts.told(), []);
+    }
+
+    #[test]
+    fn costs_as_large_as_numbers_go_are_owed_once() {
+        let mut debts = Debts::default();
+        debts.add(Tick(1), u64::MAX, Cost::MAX);
+        debts.add(Tick(2), u64::MAX, Cost::MAX);
+        assert_eq!(debts.told(), [(Tick(2), Cost::MAX)]);
     }
 
     #[test]

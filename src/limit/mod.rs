@@ -21,7 +21,7 @@ mod slots;
 mod spec;
 mod window;
 
-pub use adaptive::{Adaptive, Learnt, Lesson, Standing, Why};
+pub use adaptive::{Adaptive, Known, Learnt, Lesson, Standing, Why};
 pub use bucket::Bucket;
 pub use counter::Counter;
 pub use fixed::Fixed;
@@ -153,16 +153,19 @@ pub trait Limit: std::fmt::Debug + Send {
     fn settle(&mut self, hold: Hold, at: Tick, used: Used);
 
     /// An answer tells something of the server's own limit. What is known anew, if this is a rule that learns.
-    fn learn(&mut self, _lesson: &Lesson<'_>) -> Option<Learnt> {
+    fn learn(&mut self, _lesson: &Lesson) -> Option<Learnt> {
         None
     }
+
+    /// Others have learnt this of the server's own limit, if this is a rule that learns.
+    fn begins_with(&mut self, _known: &Known, _at: Tick) {}
 
     /// A store that holds the state of this limit has refused something at `now`, until then.
     fn shut(&mut self, _now: Tick, _until: Tick) {}
 
-    /// Another limit decides in the place of a store that is away; `None`: the store does again. What was taken of the one
+    /// Another limit decides from `now` on in the place of a store that is away; `None`: the store does again. What was taken of the one
     /// that has decided until now, oldest first, and no more of it than the limit of the store ever holds.
-    fn stands_in(&mut self, _limit: Option<Box<dyn Limit>>) -> Vec<(Tick, Cost)> {
+    fn stands_in(&mut self, _limit: Option<Box<dyn Limit>>, _now: Tick) -> Vec<(Tick, Cost)> {
         Vec::new()
     }
 

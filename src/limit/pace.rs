@@ -36,6 +36,16 @@ impl Pace {
         Self(u64::try_from(pace).unwrap_or(u64::MAX)).max(Self::SLOWEST)
     }
 
+    /// One of so many equal parts of it.
+    pub(super) fn part(self, of: u64) -> Self {
+        Self(self.0 / of.max(1)).max(Self::SLOWEST)
+    }
+
+    /// The one of so many millionths, as others count it.
+    pub fn of_millionths(number: u64) -> Self {
+        Self(number).max(Self::SLOWEST)
+    }
+
     /// The one of this number.
     #[expect(
         clippy::cast_possible_truncation,
@@ -218,6 +228,13 @@ impl Search {
             self.first.get_or_insert(at);
             self.begin(at, most);
         }
+    }
+
+    /// Others have found this pace, and it is gone on with.
+    pub(super) fn goes_on_with(&mut self, pace: Pace, at: Tick) {
+        self.refused = Some(pace);
+        self.first.get_or_insert(at);
+        self.begin(at, pace);
     }
 
     /// At least a hundredth, and beyond what was refused at most an eighth of it.

@@ -1,17 +1,17 @@
 //! A limit whose state is in a store that several processes share: here it is known only until when that has refused.
 //! Floor 3: rules.
 
+use super::adaptive::KEPT;
 use super::debts::Debts;
 use super::meter::later;
-use super::{Hold, Level, Limit, Moment, NeverFits, Ready, Used};
+use super::{Hold, Known, Learnt, Lesson, Level, Limit, Moment, NeverFits, Ready, Used};
 use crate::units::{Cost, Rate, Tick, nanos};
 
 /// Everything fits that the store has not refused: it is asked. Alone, without the store, another limit stands in.
 #[derive(Debug)]
 pub struct Remote {
     most: Cost,
-    /// So many per so many nanoseconds; `None` for slots.
-    rate: Option<(u64, u64)>,
+    of: Of,
     /// Nothing fits before.
     shut: Tick,
     stand_in: Option<Box<dyn Limit>>,
@@ -19,21 +19,43 @@ pub struct Remote {
     debts: Debts,
 }
 
+/// What the store holds.
+#[derive(Debug)]
+enum Of {
+    /// So many per so many nanoseconds.
+    Rate(u64, u64),
+    Slots,
+    /// What all together have learnt of a server's own limit, and when that was heard of.
+    Learnt(Known, Tick),
+}
+
 impl Remote {
     /// A rate that lets so many through at once.
     pub fn rate(rate: &Rate, most: Cost) -> Self {
         Self {
-            rate: Some((rate.count.get(), nanos(rate.period))),
+            of: Of::Rate(rate.count.get(), nanos(rate.period)),
             ..Self::slots(most)
+        }
+    }
+
+    /// What is learnt of a server's own limit.
+    pub fn learnt() -> Self {
+        Self {
+            of: Of::Learnt(Known::default(), Tick::ZERO),
+            ..Self::slots(Cost::MAX)
         }
     }
 
     /// When nothing matters any more that was taken then: a window that lies behind another has passed, and a bucket is full.
     fn grown_at(&self, taken: Tick) -> Tick {
-        let span = self.rate.map_or(0, |(count, period)| {
-            let filling = u128::from(self.most.get()) * u128::from(period) / u128::from(count);
-            filling.max(2 * u128::from(period))
-        });
+        let span = match self.of {
+            Of::Rate(count, period) => {
+                let filling = u128::from(self.most.get()) * u128::from(period) / u128::from(count);
+                filling.max(2 * u128::from(period))
+            }
+            Of::Slots => 0,
+            Of::Learnt(..) => KEPT.as_nanos(),
+        };
         later(taken, span)
     }
 
@@ -41,7 +63,7 @@ impl Remote {
     pub fn slots(most: Cost) -> Self {
         Self {
             most,
-            rate: None,
+            of: Of::Slots,
             shut: Tick::ZERO,
             stand_in: None,
             debts: Debts::default(),
@@ -79,15 +101,21 @@ impl Limit for Remote {
             return limit.earliest(from, total);
         }
         let beyond = total.saturating_sub(self.most.get().into());
-        let span = self.rate.map_or(0, |(count, period)| {
-            beyond.saturating_mul(period.into()) / u128::from(count)
-        });
+        let span = match self.of {
+            Of::Rate(count, period) => beyond.saturating_mul(period.into()) / u128::from(count),
+            Of::Slots | Of::Learnt(..) => 0,
+        };
         later(from.max(self.shut), span)
     }
 
     fn fresh_at(&self) -> Option<Tick> {
         let Some(limit) = &self.stand_in else {
-            return Some(self.shut);
+            return Some(match &self.of {
+                Of::Learnt(known, heard_at) if *known != Known::default() => {
+                    self.shut.max(heard_at.after(KEPT))
+                }
+                Of::Rate(..) | Of::Slots | Of::Learnt(..) => self.shut,
+            });
         };
         let owed = self.debts.last().map(|last| self.grown_at(last));
         Some(limit.fresh_at()?.max(owed.unwrap_or_default()))
@@ -109,7 +137,7 @@ impl Limit for Remote {
         let Some(limit) = &mut self.stand_in else {
             return Hold { at, cost, entry: 0 };
         };
-        if self.rate.is_some() {
+        if !matches!(self.of, Of::Slots) {
             self.debts.add(at, cost.get(), self.most);
         }
         limit.take(at, cost)
@@ -134,9 +162,28 @@ impl Limit for Remote {
     }
 
     fn settles_on(&self) -> Moment {
-        match self.rate {
-            Some(_) => Moment::Ended,
-            None => Moment::Recorded,
+        match self.of {
+            Of::Rate(..) | Of::Learnt(..) => Moment::Ended,
+            Of::Slots => Moment::Recorded,
+        }
+    }
+
+    /// The store is told, and with it all; what an answer here tells is what is known here until then.
+    fn learn(&mut self, lesson: &Lesson) -> Option<Learnt> {
+        if let Some(limit) = &mut self.stand_in {
+            return limit.learn(lesson);
+        }
+        if let (Of::Learnt(known, heard_at), Lesson::Told(said)) = (&mut self.of, lesson) {
+            known.hears(said);
+            *heard_at = said.at;
+        }
+        None
+    }
+
+    fn begins_with(&mut self, known: &Known, at: Tick) {
+        if let Of::Learnt(own, heard_at) = &mut self.of {
+            own.clone_from(known);
+            *heard_at = at;
         }
     }
 
@@ -150,8 +197,11 @@ impl Limit for Remote {
     }
 
     /// What has refused it knows nothing of the one that stands in, nor after that.
-    fn stands_in(&mut self, limit: Option<Box<dyn Limit>>) -> Vec<(Tick, Cost)> {
+    fn stands_in(&mut self, limit: Option<Box<dyn Limit>>, now: Tick) -> Vec<(Tick, Cost)> {
         self.stand_in = limit;
+        if let (Some(limit), Of::Learnt(known, _)) = (&mut self.stand_in, &self.of) {
+            limit.begins_with(known, now);
+        }
         self.shut = Tick::ZERO;
         self.debts.told()
     }
@@ -226,11 +276,12 @@ mod tests {
         let spec = spec();
         let mut limit = Remote::rate(&spec.rate, spec.burst);
         limit.shut(Tick(0), Tick(u64::MAX));
-        limit.stands_in(Some(spec.share_of(4, Tick(1_000), &Setting::VIRTUAL)));
+        let quarter = spec.share_of(4, Tick(1_000), &Setting::VIRTUAL);
+        limit.stands_in(Some(quarter), Tick(1_000));
         // A quarter of 10/s, and nothing of it is there.
         let first = Tick(1_000).after(Duration::from_millis(400));
         assert_eq!(limit.ready(Tick(1_000), Cost::ONE), Ready::At(first));
-        limit.stands_in(None);
+        limit.stands_in(None, Tick(1_000));
         assert_eq!(limit.ready(Tick(1_000), Cost::ONE), Ready::At(Tick(1_000)));
     }
 
@@ -238,7 +289,8 @@ mod tests {
     fn a_cost_above_the_part_goes_when_the_part_is_full_and_owes_the_rest() {
         let spec = spec();
         let mut limit = Remote::rate(&spec.rate, spec.burst);
-        limit.stands_in(Some(spec.share_of(4, Tick::ZERO, &Setting::VIRTUAL)));
+        let quarter = spec.share_of(4, Tick::ZERO, &Setting::VIRTUAL);
+        limit.stands_in(Some(quarter), Tick::ZERO);
         let (eight, one) = (Cost::new(8).unwrap(), Tick(400_000_000));
         // Two units at 2.5/s; then 6 are owed, and one more has to come.
         assert_eq!(limit.ready(Tick::ZERO, eight), Ready::At(Tick(2 * one.0)));

@@ -32,7 +32,7 @@ pub struct Spec {
 }
 
 /// What a limit counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Counts {
     /// Each try costs one.
     Requests,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::setup::option_for;
-use crate::limit::{Counts, Learnt, Pace, Why};
+use crate::limit::{Counts, Known, Learnt, Pace, Why};
 use crate::units::{Rate, Tick, three_digits};
 
 /// So many keys are told one by one.
@@ -38,6 +38,8 @@ pub struct KeyLearnt {
     pub refused: u64,
     /// How often it told that all was used up.
     pub used_up: u64,
+    /// All who share a store have learnt it together.
+    pub by_all: bool,
 }
 
 /// A limit that a server tells.
@@ -56,38 +58,11 @@ pub struct ToldLimit {
 impl Learning {
     /// Something is known anew at `at`; the limit has this name.
     pub(super) fn add(&mut self, key: &str, at: Tick, counts: Counts, name: &str, learnt: Learnt) {
-        let place = self.keys.iter().position(|own| own.key == key);
-        let own = match place {
-            Some(place) => &mut self.keys[place],
-            None if self.keys.len() < KEYS => {
-                self.keys.push(KeyLearnt {
-                    key: key.to_owned(),
-                    ..KeyLearnt::default()
-                });
-                self.keys.last_mut().expect("just pushed")
-            }
-            None => {
-                self.more = true;
-                return;
-            }
+        let Some(own) = self.of(key) else {
+            return;
         };
         match learnt {
-            Learnt::Told(limit, period) => {
-                let told = ToldLimit {
-                    name: name.to_owned(),
-                    counts,
-                    limit,
-                    period,
-                };
-                match own
-                    .told
-                    .iter_mut()
-                    .find(|own| (&*own.name, own.counts) == (name, counts))
-                {
-                    Some(before) => *before = told,
-                    None => own.told.push(told),
-                }
-            }
+            Learnt::Told(limit, period) => own.is_told(name, counts, limit, period),
             Learnt::Found { pace, mean, why } => {
                 (own.pace, own.mean) = (pace, mean);
                 match why {
@@ -95,16 +70,47 @@ impl Learning {
                     Why::Refused => own.refused += 1,
                     Why::UsedUp => own.used_up += 1,
                 }
-                if own.changes.len() == CHANGES {
-                    let mut nth = 0;
-                    own.changes.retain(|_| {
-                        nth += 1;
-                        nth % 2 == 1
-                    });
-                }
-                own.changes.extend(pace.or(mean).map(|pace| (at, pace)));
+                own.changes(at);
             }
         }
+    }
+
+    /// All who share a store know this at `at`.
+    pub(super) fn hear(&mut self, key: &str, at: Tick, counts: Counts, known: &Known) {
+        let Some(own) = self.of(key) else {
+            return;
+        };
+        own.by_all = true;
+        for said in &known.told {
+            if let Some(limit) = said.limit {
+                own.is_told(&said.name, counts, limit, said.period);
+            }
+        }
+        if counts == Counts::Requests {
+            (own.pace, own.mean) = (known.pace, known.mean);
+            let before = (own.refused, own.used_up);
+            (own.refused, own.used_up) = (known.refused, known.used_up);
+            if before != (own.refused, own.used_up) {
+                own.changes(at);
+            }
+        }
+    }
+
+    /// What is learnt of this key, as far as there is room for another one.
+    fn of(&mut self, key: &str) -> Option<&mut KeyLearnt> {
+        let place = self.keys.iter().position(|own| own.key == key);
+        if place.is_none() && self.keys.len() == KEYS {
+            self.more = true;
+            return None;
+        }
+        let place = place.unwrap_or_else(|| {
+            self.keys.push(KeyLearnt {
+                key: key.to_owned(),
+                ..KeyLearnt::default()
+            });
+            self.keys.len() - 1
+        });
+        Some(&mut self.keys[place])
     }
 
     /// The same with what another run has learnt: of a key that both know, that of the later one.
@@ -120,6 +126,33 @@ impl Learning {
 }
 
 impl KeyLearnt {
+    fn is_told(&mut self, name: &str, counts: Counts, limit: u64, period: Option<Duration>) {
+        let told = ToldLimit {
+            name: name.to_owned(),
+            counts,
+            limit,
+            period,
+        };
+        let mut all = self.told.iter_mut();
+        match all.find(|own| (&*own.name, own.counts) == (name, counts)) {
+            Some(before) => *before = told,
+            None => self.told.push(told),
+        }
+    }
+
+    /// The pace is another since `at`.
+    fn changes(&mut self, at: Tick) {
+        if self.changes.len() == CHANGES {
+            let mut nth = 0;
+            self.changes.retain(|_| {
+                nth += 1;
+                nth % 2 == 1
+            });
+        }
+        let pace = self.pace.or(self.mean);
+        self.changes.extend(pace.map(|pace| (at, pace)));
+    }
+
     /// The options that set it by hand; of several limits that the server tells each its own. A pace that was
     /// corrected more than once may have passed the limit again: then what it took on the whole is told.
     pub fn options(&self) -> Vec<String> {

@@ -55,7 +55,7 @@ pub use timeline::{Cell, Timeline};
 pub use waited::{Waited, waited};
 
 use crate::job::Keys;
-use crate::limit::{self, Learnt};
+use crate::limit::{self, Known, Learnt};
 use crate::outcome::{Outcome, Status, Try};
 use crate::proof::Proof;
 use crate::quota::Quota;
@@ -388,6 +388,11 @@ impl Metrics {
         learnt: Learnt,
     ) {
         self.learning.add(key, at, counts, name, learnt);
+    }
+
+    /// All who share a store know this now of the limits of this key's server.
+    pub fn known(&mut self, key: &str, at: Tick, counts: limit::Counts, known: &Known) {
+        self.learning.hear(key, at, counts, known);
     }
 
     /// A job has its last word.

@@ -18,6 +18,8 @@ pub struct Kept {
     changes: Vec<Change>,
     told: Vec<ToldKept>,
     options: Vec<String>,
+    #[serde(default)]
+    by_all: bool,
 }
 
 /// How the pace changed.
@@ -70,6 +72,7 @@ impl Kept {
             changes: changes.collect(),
             told: told.collect(),
             options: learnt.options(),
+            by_all: learnt.by_all,
         }
     }
 
@@ -100,6 +103,7 @@ impl Kept {
                 .collect(),
             refused: self.refused,
             used_up: self.used_up,
+            by_all: self.by_all,
         }
     }
 }
@@ -142,10 +146,15 @@ fn line(report: &Report, learnt: &KeyLearnt) -> String {
             .into_iter()
             .filter(|part| !part.is_empty());
         let how = how.collect::<Vec<_>>().join(": ");
-        parts.push(if how.is_empty() {
-            format!("took {pace}")
+        let whom = if learnt.by_all {
+            " of all who share it"
         } else {
-            format!("took {pace} ({how})")
+            ""
+        };
+        parts.push(if how.is_empty() {
+            format!("took {pace}{whom}")
+        } else {
+            format!("took {pace}{whom} ({how})")
         });
     }
     if !learnt.told.is_empty() {

@@ -5,9 +5,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::page::{Look, Page, Tone};
-use crate::store::status::{SPAN, Status};
+use crate::limit::{Known, Pace};
+use crate::store::status::{Lane, SPAN, Status};
 use crate::terminal::Columns;
-use crate::units::{counted, exact_span, show_moment, show_span, three_digits};
+use crate::units::{counted, exact_span, millis, show_moment, show_span, three_digits};
 
 /// What a store was seen to hold.
 #[derive(Debug)]
@@ -55,13 +56,22 @@ impl SharedPage<'_> {
                 &limit.text,
                 Tone::Calm,
             );
-            let now = match limit.now {
-                Some((fits, waiting)) => format!(
+            let now = match (limit.now, &limit.learnt) {
+                (Some((fits, waiting)), _) => format!(
                     "{fits} of {} free, {} waiting",
                     limit.most,
                     counted(waiting, "run")
                 ),
-                None => "one for each value of its key".to_owned(),
+                (None, None) => "one for each value of its key".to_owned(),
+                (None, Some(lanes)) => match &lanes[..] {
+                    [] => "nothing is known of the limit of a server".to_owned(),
+                    [lane] => known(&lane.known),
+                    lanes => {
+                        let each = lanes.iter();
+                        let each = each.map(|lane| format!("{} {}", lane.name, known(&lane.known)));
+                        each.collect::<Vec<_>>().join("; ")
+                    }
+                },
             };
             page.hung("  now     ", 4, &now);
             let minute = SPAN * u32::try_from(limit.used.len()).unwrap_or(1);
@@ -97,6 +107,7 @@ impl SharedPage<'_> {
                 "free": limit.now.map(|(fits, _)| fits),
                 "waiting": limit.now.map(|(_, waiting)| waiting),
                 "used_each_5s": limit.used,
+                "learnt": limit.learnt.as_ref().map(|lanes| lanes.iter().map(learnt).collect::<Vec<_>>()),
             })
         });
         json!({
@@ -106,6 +117,44 @@ impl SharedPage<'_> {
             "limits": limits.collect::<Vec<_>>(),
         })
     }
+}
+
+/// `84.0/s (refused 2 times); tells 100 in 1s`.
+fn known(known: &Known) -> String {
+    let counts = [(known.refused, "refused"), (known.used_up, "used up")];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let counts = counts.map(|(count, how)| format!("{how} {}", counted(*count, "time")));
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    let pace = known.pace.map(|pace| match &*counts {
+        "" => format!("{pace}"),
+        counts => format!("{pace} ({counts})"),
+    });
+    let told = known.told.iter().filter_map(|told| {
+        let limit = told.limit?;
+        Some(match told.period {
+            Some(period) => format!("tells {limit}/{}", exact_span(period)),
+            None => format!("tells {limit}, and not in which time"),
+        })
+    });
+    pace.into_iter().chain(told).collect::<Vec<_>>().join(", ")
+}
+
+fn learnt(lane: &Lane) -> Value {
+    let told = lane.known.told.iter().map(|told| {
+        json!({
+            "name": told.name,
+            "limit": told.limit,
+            "period_ms": told.period.map(millis),
+        })
+    });
+    json!({
+        "lane": lane.name,
+        "per_s": lane.known.pace.map(Pace::per_second),
+        "mean_per_s": lane.known.mean.map(Pace::per_second),
+        "refused": lane.known.refused,
+        "used_up": lane.known.used_up,
+        "told": told.collect::<Vec<_>>(),
+    })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]

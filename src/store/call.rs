@@ -1,12 +1,14 @@
 //! The calls of a run: which wishes go into each, and what its answer says of them. Floor 4: doors.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::lore::{Lore, lore_of};
 use super::shared::{Shared, Terms};
 use crate::engine::share::{Answer, AskId, Charged, Common, HeldBy, Mark, Part, Wish};
 use crate::error::{Exit, Problem};
+use crate::limit::{Counts, Known};
 use crate::units::nanos;
 
 /// The most asks in one call: what they wait for each other stays below a millisecond or two.
@@ -40,7 +42,12 @@ pub struct Caller {
     pub(super) leases: BTreeMap<Mark, u64>,
     /// States at which an ask waits.
     pub(super) waits_at: Vec<State>,
+    /// Which version of what all have learnt is known here.
+    versions: HashMap<(usize, Arc<str>), u64>,
 }
+
+/// Of so many lanes; then they are told again.
+const VERSIONS: usize = 1024;
 
 /// A limit and a value of its key.
 pub(super) type State = (usize, Option<Arc<str>>);
@@ -81,6 +88,8 @@ pub enum Heard {
         members: u32,
         /// By the clock of the store, in microseconds since the Unix epoch.
         at: u64,
+        /// What all have learnt of the limits of servers, where that is new here.
+        learnt: Vec<(Counts, Arc<str>, Known)>,
         /// What became of the asks, and for which moment of that clock those are charged that are granted.
         answers: Vec<(AskId, Answer, u64)>,
     },
@@ -103,6 +112,7 @@ impl Caller {
             mark: String::new(),
             leases: BTreeMap::new(),
             waits_at: Vec::new(),
+            versions: HashMap::new(),
         })
     }
 
@@ -157,21 +167,51 @@ impl Caller {
 
     /// What the script has answered to a call.
     pub fn hear(&mut self, call: &Call, reply: &str) -> Result<Heard, Problem> {
-        let mut words = reply.split_ascii_whitespace();
+        let (line, lore) = reply.split_once('\n').unwrap_or((reply, ""));
+        let mut words = line.split_ascii_whitespace();
         match words.next() {
             Some("emptied") => Ok(Heard::Emptied),
             Some("left") => Ok(Heard::Left),
             Some("done") => {
-                let heard = self.answers(call, &mut words);
+                let learnt = lore_of(lore).map(|lore| self.learnt(call, lore));
+                let heard = learnt.and_then(|learnt| self.answers(call, learnt, &mut words));
                 heard.ok_or_else(|| unread(reply))
             }
             _ => Err(unread(reply)),
         }
     }
 
+    /// Which version is known here of what all have learnt of this lane; zero is none.
+    pub(super) fn version(&self, row: usize, lane: &Arc<str>) -> u64 {
+        let versions = self.versions.get(&(row, Arc::clone(lane)));
+        versions.copied().unwrap_or_default()
+    }
+
+    /// What is new of what all have learnt of the lanes of this call.
+    fn learnt(&mut self, call: &Call, lore: Vec<Lore>) -> Vec<(Counts, Arc<str>, Known)> {
+        let mut learnt = Vec::new();
+        for lore in lore {
+            let lanes = call.wishes.iter().flat_map(lanes_of);
+            let mut rows = lanes.filter_map(|(counts, lane)| {
+                let row = self.terms.place(Common::Learnt(counts))?;
+                let is_it = self.terms.row(row).key(Some(lane)) == lore.key;
+                is_it.then(|| (row, counts, Arc::clone(lane)))
+            });
+            if let Some((row, counts, lane)) = rows.next() {
+                if self.versions.len() == VERSIONS {
+                    self.versions.clear();
+                }
+                self.versions.insert((row, Arc::clone(&lane)), lore.version);
+                learnt.push((counts, lane, lore.known));
+            }
+        }
+        learnt
+    }
+
     fn answers<'a>(
         &mut self,
         call: &Call,
+        learnt: Vec<(Counts, Arc<str>, Known)>,
         words: &mut impl Iterator<Item = &'a str>,
     ) -> Option<Heard> {
         let members = words.next()?.parse().ok()?;
@@ -204,6 +244,7 @@ impl Caller {
         Some(Heard::Done {
             members,
             at,
+            learnt,
             answers,
         })
     }
@@ -227,6 +268,22 @@ impl Caller {
 
     fn state_of(&self, part: &Part) -> Option<State> {
         Some((self.terms.place(part.of)?, part.key.clone()))
+    }
+}
+
+/// The lanes of which this asks or teaches something that is learnt.
+fn lanes_of(wish: &Wish) -> Vec<(Counts, &Arc<str>)> {
+    match wish {
+        Wish::Admit { parts, .. } => {
+            let learnt = parts.iter().filter_map(|part| match part.of {
+                Common::Learnt(counts) => Some((counts, part.key.as_ref()?)),
+                Common::Slots | Common::Limit(_) => None,
+            });
+            learnt.collect()
+        }
+        Wish::Learn(taught) => vec![(taught.of, &taught.lane)],
+        // Whatever else is said of one leaves what is learnt as it was.
+        Wish::Moved(..) | Wish::Settle(..) | Wish::Pause(..) | Wish::Owe(_) => Vec::new(),
     }
 }
 

@@ -107,12 +107,16 @@ impl<T: Fn(Word, Tick)> Door<T> {
                 Ok(Heard::Done {
                     members,
                     at,
+                    learnt,
                     answers,
                 }) => {
                     watch.heard(at, self.clock.now());
                     if members != self.members {
                         self.members = members;
                         self.say(Word::Members(members));
+                    }
+                    for (counts, lane, known) in learnt {
+                        self.say(Word::Learnt(counts, lane, Box::new(known)));
                     }
                     self.answer(answers, &watch);
                 }

@@ -9,6 +9,7 @@ mod call;
 mod connect;
 mod door;
 mod link;
+mod lore;
 mod request;
 pub mod script;
 mod shared;

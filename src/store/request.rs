@@ -8,9 +8,9 @@ use serde::Serialize;
 use twox_hash::XxHash3_128;
 
 use super::call::{Call, Caller, Chore};
-use super::shared::{as_json, micros};
-use crate::engine::share::{Bill, Common, Debt, Wish};
-use crate::limit::Used;
+use super::shared::{EXACT, Row, as_json, micros};
+use crate::engine::share::{Bill, Common, Debt, Taught, Wish};
+use crate::limit::{Lesson, Standing, Used};
 use crate::units::{Tick, nanos};
 
 /// Who waits and does not come keeps its place for so long after its moment.
@@ -79,8 +79,57 @@ struct Work<'a> {
     /// Lane, for how long.
     pauses: Vec<(String, u64)>,
     lanes: Vec<String>,
+    /// What answers teach.
+    learn: Vec<Teaches<'a>>,
+    /// States of which is learnt, and which version of that is known here.
+    versions: Vec<(usize, u64)>,
     /// Lane, how long ago it could have gone, and for each part its state, cost and more.
     asks: Vec<(usize, u64, Vec<u64>)>,
+}
+
+/// A lesson, told so long ago.
+#[derive(Serialize)]
+struct Teaches<'a> {
+    state: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mark: Option<u64>,
+    age: u64,
+    word: &'static str,
+    /// So long after it the server takes more again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    back: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said: Option<Said<'a>>,
+}
+
+/// How a limit stands: it is full again so long after that was told.
+#[derive(Serialize)]
+struct Said<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    period: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full: Option<u64>,
+    refills: bool,
+}
+
+impl<'a> Said<'a> {
+    fn of(said: &'a Standing) -> Self {
+        let exact = |number: u64| number.min(EXACT);
+        let span = |span: Duration| exact(micros(span));
+        Self {
+            name: &said.name,
+            limit: said.limit.map(exact),
+            period: said.period.map(span),
+            left: said.left.map(exact),
+            full: said.full_at.map(|full_at| span(full_at.since(said.at))),
+            refills: said.refills,
+        }
+    }
 }
 
 impl Caller {
@@ -166,7 +215,7 @@ impl Caller {
 /// The keys that every call has, in the order in which the script knows them.
 pub(super) fn common_keys(name: &str, member: &str) -> Vec<String> {
     let record = format!("member:{member}");
-    let all = ["run", "members", &record, "pauses", "usage"];
+    let all = ["run", "members", &record, "pauses", "usage", "learnt"];
     all.map(|what| format!("shaper:{{{name}}}:{what}")).into()
 }
 
@@ -232,7 +281,28 @@ impl<'a> Building<'a> {
                 });
                 self.work.owed.extend(owed);
             }
+            Wish::Learn(taught) => self.teaches(taught),
         }
+    }
+
+    fn teaches(&mut self, taught: &'a Taught) {
+        let (state, _) = self.of(Common::Learnt(taught.of), Some(&taught.lane));
+        let (word, at, back, said) = match &taught.lesson {
+            Lesson::Accepted { at, .. } => ("accepted", *at, None, None),
+            Lesson::Refused { at, back, .. } => {
+                let back = back.map(|back| micros(back.since(*at)).min(EXACT));
+                ("refused", *at, back, None)
+            }
+            Lesson::Told(said) => ("told", said.at, None, Some(Said::of(said))),
+        };
+        self.work.learn.push(Teaches {
+            state,
+            mark: taught.mark.map(|mark| mark.0),
+            age: self.ago(at),
+            word,
+            back,
+            said,
+        });
     }
 
     /// What is owed stops at twice what a limit holds.
@@ -271,15 +341,16 @@ impl<'a> Building<'a> {
         let number = *self.numbers.entry((row, key)).or_insert(next);
         if number == next {
             let limit = self.caller.terms.row(row);
-            let state = match key {
-                None => limit.stem.clone(),
-                Some(value) => format!("{}:{}", limit.stem, hashed(&limit.stem, value)),
-            };
+            let state = limit.key(key);
             let first = self.keys.len() - self.caller.common_keys().len();
             self.work.states.push((row, first));
             let log = limit.log.then(|| format!("{state}:log"));
             self.keys.push(state);
             self.keys.extend(log);
+            if let Some(lane) = key.filter(|_| limit.learns) {
+                let version = self.caller.version(row, lane);
+                self.work.versions.push((number, version));
+            }
         }
         number
     }
@@ -297,6 +368,16 @@ impl<'a> Building<'a> {
     /// Microseconds since then, rounded down: what has left counts for no shorter than it should.
     fn ago(&self, at: Tick) -> u64 {
         nanos(self.now.since(at)) / 1_000
+    }
+}
+
+impl Row {
+    /// How the state for this value of its key is called.
+    pub(super) fn key(&self, value: Option<&Arc<str>>) -> String {
+        match value {
+            None => self.stem.clone(),
+            Some(value) => format!("{}:{}", self.stem, hashed(&self.stem, value)),
+        }
     }
 }
 

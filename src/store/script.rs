@@ -12,6 +12,7 @@ const TEXT: &str = concat!(
     include_str!("lua/counter.lua"),
     include_str!("lua/fixed.lua"),
     include_str!("lua/slots.lua"),
+    include_str!("lua/learnt.lua"),
     include_str!("lua/call.lua"),
     include_str!("lua/look.lua"),
     include_str!("lua/done.lua"),

@@ -7,7 +7,7 @@ use twox_hash::XxHash3_128;
 
 use crate::engine::share::Common;
 use crate::error::Problem;
-use crate::limit::{Anchor, Kind, Leaves, Setting, Spec};
+use crate::limit::{Anchor, Counts, KeyBy, Kind, Leaves, Setting, Spec};
 use crate::units::{Cost, gcd, nanos};
 
 /// What is shared, under which name, and how the store is to be used.
@@ -21,6 +21,8 @@ pub struct Shared {
     pub setting: Setting,
     /// Tries in flight of all together.
     pub slots: Option<Cost>,
+    /// By which keys, beside the origin, is kept apart what all learn of the limits of servers; `None`: nothing is learnt.
+    pub learnt_per: Option<Vec<KeyBy>>,
     /// How long ago a try may be charged for.
     pub slack: Duration,
     /// How long a try that was granted takes to be sent at most.
@@ -32,11 +34,14 @@ pub struct Shared {
 }
 
 /// The script counts with whole numbers that a double holds exactly. A full bucket, twice, is below this.
-const EXACT: u64 = 1 << 52;
+pub(super) const EXACT: u64 = 1 << 52;
 /// The most that one limit counts: products of two counts and fifteen bits stay exact.
 const COUNT: u64 = 1 << 36;
 /// The longest period, 35 years: added to any date of ours it stays exact.
 const PERIOD: u64 = 1 << 50;
+
+/// The rule of what is learnt.
+pub(super) const LEARNT: &str = "learnt";
 
 /// A lease of a slot ends after so long unless it is renewed.
 pub(super) const LEASE: Duration = Duration::from_secs(15);
@@ -105,6 +110,8 @@ pub(super) struct Row {
     pub(super) log: bool,
     /// Whether it heeds when a try left.
     pub(super) heeds_moves: bool,
+    /// Whether it is learnt.
+    pub(super) learns: bool,
     /// The most that one try may cost of it, so that numbers stay exact; what is above is owed as this.
     pub(super) dearest: u64,
     /// The most that fits at once.
@@ -127,11 +134,22 @@ impl Shared {
             .iter()
             .map(|(of, spec)| Ok((*of, self.rule(spec)?)));
         let mut rules = rules.collect::<Result<Vec<_>, Problem>>()?;
-        let texts = self.limits.iter().map(|(_, spec)| spec.to_string());
+        let texts = self.limits.iter().map(|(_, spec)| told(spec));
         let mut texts: Vec<_> = texts.collect();
         if let Some(slots) = self.slots {
             rules.push((Common::Slots, slot_rule(slots)));
             texts.push(format!("{} slots", slots.get()));
+        }
+        let mut text = texts.join(", ");
+        if let Some(keys) = &self.learnt_per {
+            let keys = keys.iter().map(ToString::to_string);
+            let keys = keys.collect::<Vec<_>>().join(" ");
+            for counts in Counts::ALL {
+                rules.push((Common::Learnt(counts), learnt_rule(counts, &keys)));
+                texts.push(format!("--adaptive {}", counts.word()));
+            }
+            let and = if text.is_empty() { "" } else { ", " };
+            text = format!("{text}{and}--adaptive");
         }
         let rows = rules.iter().enumerate();
         let rows = rows.map(|(place, (of, rule))| Row::new(&self.name, place, *of, rule));
@@ -143,7 +161,7 @@ impl Shared {
         Ok(Terms {
             hash: format!("{:032x}", XxHash3_128::oneshot(limits.as_bytes())),
             limits,
-            text: texts.join(", "),
+            text,
             texts: as_json(&texts),
             stems: as_json(&stems),
             kept: kept.unwrap_or(0).max(AT_LEAST),
@@ -247,6 +265,27 @@ fn slot_rule(slots: Cost) -> Rule {
     }
 }
 
+/// A limit for those who do not see how it was given: with its unit of time.
+fn told(spec: &Spec) -> String {
+    let mut spec = spec.clone();
+    spec.rate.written = spec.rate.with_unit();
+    spec.to_string()
+}
+
+/// What is learnt has its numbers in its state, one for each lane.
+fn learnt_rule(counts: Counts, keys: &str) -> Rule {
+    Rule {
+        kind: LEARNT,
+        count: 0,
+        most: COUNT,
+        ttl: 0,
+        poll: micros(POLL_REQUESTS),
+        counts: counts.word(),
+        per: format!("lane {keys}"),
+        ..slot_rule(Cost::ONE)
+    }
+}
+
 impl Rule {
     /// How long anything of it counts at most.
     fn kept(&self) -> u64 {
@@ -265,6 +304,7 @@ impl Row {
             stem: format!("shaper:{{{name}}}:{place}-{:08x}", hash & 0xffff_ffff),
             log: matches!(rule.kind, "window" | "slots"),
             heeds_moves: rule.kind == "window",
+            learns: rule.kind == LEARNT,
             dearest: (EXACT / 2).checked_div(rule.p).unwrap_or(COUNT),
             most: rule.most,
         }

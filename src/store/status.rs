@@ -7,10 +7,12 @@ use serde_json::Value;
 
 use super::address::Address;
 use super::link::Link;
+use super::lore::lore;
 use super::request::{Request, common_keys};
-use super::shared::as_json;
+use super::shared::{LEARNT, as_json};
 use crate::clock::Clock;
 use crate::error::{Exit, Problem};
+use crate::limit::Known;
 
 /// Use is told in spans of so long.
 pub const SPAN: Duration = Duration::from_secs(5);
@@ -48,7 +50,21 @@ pub struct Shared {
     pub now: Option<(u64, u64)>,
     /// What was taken less what was given back, in each five seconds of the last minute, oldest first.
     pub used: Vec<i64>,
+    /// What was learnt of it last, of each lane, if it is not given.
+    pub learnt: Option<Vec<Lane>>,
 }
+
+/// An origin, with a value of each key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lane {
+    /// Tells it from others: what it is made of, the store does not know.
+    pub name: String,
+    /// What is known of its server's limit.
+    pub known: Known,
+}
+
+/// So many digits tell a lane from others.
+const NAME: usize = 12;
 
 /// Without a mark of its own: it is no member.
 #[derive(Serialize)]
@@ -132,7 +148,12 @@ pub async fn look(
     let seen: Value = serde_json::from_str(&reply).map_err(|_| unread())?;
     Ok(Some(Status {
         members: list(&seen["members"]).map(member).collect(),
-        limits: list(&seen["limits"]).zip(texts).map(limit).collect(),
+        limits: list(&seen["limits"])
+            .zip(&rules)
+            .zip(texts)
+            .map(limit)
+            .filter(Shared::tells)
+            .collect(),
     }))
 }
 
@@ -145,14 +166,33 @@ fn member(seen: &Value) -> Member {
     }
 }
 
-fn limit((seen, text): (&Value, String)) -> Shared {
+impl Shared {
+    /// Whether anything is known of it.
+    fn tells(&self) -> bool {
+        let lanes = self.learnt.as_ref();
+        lanes.is_none_or(|lanes| !lanes.is_empty() || self.used.iter().any(|used| *used != 0))
+    }
+}
+
+fn lane(seen: &Value) -> Option<Lane> {
+    let lore = lore(seen)?;
+    let name = lore.key.rsplit(':').next().unwrap_or_default();
+    Some(Lane {
+        name: name.chars().take(NAME).collect(),
+        known: lore.known,
+    })
+}
+
+fn limit(((seen, rule), text): ((&Value, &Rule), String)) -> Shared {
     let fits = seen.get("fits").map(number);
+    let learns = rule.kind == LEARNT;
     let used = list(&seen["used"]).map(|used| used.as_str()?.parse().ok());
     Shared {
         text,
         most: number(&seen["most"]),
         now: fits.map(|fits| (fits, number(&seen["waiting"]))),
         used: used.map(Option::unwrap_or_default).collect(),
+        learnt: learns.then(|| list(&seen["learnt"]).filter_map(lane).collect()),
     }
 }
 

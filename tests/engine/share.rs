@@ -1,17 +1,19 @@
 //! Limits that several runs share through a store, against a store in virtual time.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::*;
-use shaper::drive::simulated::Store;
+use shaper::drive::modelled::{Draws, Modelled};
+use shaper::drive::simulated::{Api, Store};
 use shaper::engine::Signal;
 use shaper::engine::share::{
-    Answer, AskId, Charged, Common, HeldBy, Mark, OnLoss, Part, Sharing, Wish, Word,
+    Answer, AskId, Charged, Common, HeldBy, Mark, OnLoss, Part, Sharing, Taught, Wish, Word,
 };
 use shaper::error::{Exit, Problem};
-use shaper::limit::{Hold, Limit, Ready, Setting, Slots, Used};
+use shaper::limit::{Adaptive, Hold, Known, Lesson, Limit, Ready, Setting, Slots, Used};
+use shaper::quota::Provider;
 
 type Key = (Common, Option<Arc<str>>);
 
@@ -21,7 +23,10 @@ struct Model {
     specs: Vec<Spec>,
     slots: Option<Cost>,
     limits: BTreeMap<Key, Box<dyn Limit>>,
+    learnt: BTreeMap<Key, Adaptive>,
     holds: HashMap<Mark, Hold>,
+    /// Those of them of which an answer is there.
+    answered: HashSet<Mark>,
     marks: u64,
     pauses: HashMap<Arc<str>, Tick>,
     settled: Vec<(Common, Used)>,
@@ -37,11 +42,15 @@ impl Model {
     }
 
     fn limit(&mut self, of: Common, key: Option<&Arc<str>>) -> &mut dyn Limit {
+        if let Common::Learnt(_) = of {
+            return self.learnt.entry((of, key.cloned())).or_default();
+        }
         let (specs, slots) = (&self.specs, self.slots);
         let limit = self.limits.entry((of, key.cloned()));
         let limit = limit.or_insert_with(|| match of {
             Common::Slots => Box::new(Slots::new(slots.unwrap())),
             Common::Limit(number) => specs[number].build(&Setting::VIRTUAL),
+            Common::Learnt(_) => unreachable!("it has its own place"),
         });
         &mut **limit
     }
@@ -95,8 +104,23 @@ impl Model {
                     limit.settle(hold, at, Used::Unknown);
                 }
             }
+            Wish::Learn(taught) => self.learn(&taught),
         }
         None
+    }
+
+    /// As the store does, by what it has charged: the moment of a grant is its own.
+    fn learn(&mut self, taught: &Taught) {
+        let mut hold = taught.mark.and_then(|mark| self.holds.remove(&mark));
+        let is_first = taught.mark.is_some_and(|mark| self.answered.insert(mark));
+        let limit = self.limit(Common::Learnt(taught.of), Some(&taught.lane));
+        if let Some(hold) = hold.as_mut().filter(|_| is_first) {
+            limit.moved(hold, Tick::ZERO);
+        }
+        if hold.is_some() || matches!(taught.lesson, Lesson::Told(_)) {
+            limit.learn(&taught.lesson);
+        }
+        self.holds.extend(taught.mark.zip(hold));
     }
 }
 
@@ -108,6 +132,8 @@ struct Member {
     count: u64,
     away: bool,
     queued: Vec<Wish>,
+    /// What it knows of all that is learnt.
+    knows: BTreeMap<Key, Known>,
 }
 
 impl Member {
@@ -119,6 +145,7 @@ impl Member {
             count: 0,
             away: false,
             queued: Vec::new(),
+            knows: BTreeMap::new(),
         }
     }
 
@@ -140,8 +167,43 @@ impl Member {
         self.words.insert((at, self.count), word);
     }
 
+    /// What is new of what all have learnt of this.
+    fn learns(&mut self, now: Tick, key: &Key) {
+        let known = match self.model.borrow().learnt.get(key) {
+            Some(learnt) => learnt.known(now),
+            None => return,
+        };
+        let limits = |known: &Known| -> Vec<_> {
+            let told = known.told.iter();
+            told.map(|told| (told.limit, told.period)).collect()
+        };
+        let about = |known: &Known| (known.pace, known.refused, known.used_up, limits(known));
+        let before = self.knows.entry(key.clone()).or_default();
+        if about(before) == about(&known) {
+            return;
+        }
+        before.clone_from(&known);
+        let mut known = known;
+        for told in &mut known.told {
+            let full_at = told.full_at.map(|at| at.since(told.at));
+            (told.at, told.full_at) = (Tick::ZERO, full_at.map(|span| Tick::ZERO.after(span)));
+        }
+        if let (Common::Learnt(counts), Some(lane)) = key {
+            let word = Word::Learnt(*counts, lane.clone(), Box::new(known));
+            self.say(now.after(self.latency), word);
+        }
+    }
+
     fn handle(&mut self, now: Tick, wish: Wish) {
+        let touches: Vec<Key> = match &wish {
+            Wish::Admit { parts, .. } => parts.iter().map(|it| (it.of, it.key.clone())).collect(),
+            Wish::Learn(taught) => vec![(Common::Learnt(taught.of), Some(taught.lane.clone()))],
+            _ => Vec::new(),
+        };
         let answer = self.model.borrow_mut().hear(now, wish);
+        for key in &touches {
+            self.learns(now, key);
+        }
         if let Some((id, answer)) = answer {
             self.say(now.after(self.latency), Word::Answered(id, answer));
         }
@@ -258,20 +320,23 @@ fn a_run_sends_as_the_store_lets_it_and_the_round_trip_is_the_stores() {
     assert!(seen.waits[20].contains_key("qps"), "{:?}", seen.waits[20]);
 }
 
-#[test]
-fn several_runs_together_keep_one_limit() {
-    let limits = vec![
-        qps("20/s", 1),
-        Spec::window("window", "15/s".parse().unwrap()),
-    ];
-    let model = Model::new(&limits, None);
-    let sent: Vec<RefCell<Vec<u64>>> = (0..4).map(|_| RefCell::default()).collect();
-    let mut members: Vec<Member> = (0..4).map(|_| Member::of(&model)).collect();
-    let mut apis: Vec<_> = (0..4).map(|_| ok_after(FAST)).collect();
-    let mut watches: Vec<_> = sent
+/// Runs them all at once, each with so many jobs, against one server; when they sent, and what each tells.
+fn together(
+    rules: &Rules,
+    count: u64,
+    mut members: Vec<Member>,
+    api: &mut dyn Api,
+) -> (Vec<u64>, Vec<Summary>) {
+    let sent = RefCell::new(Vec::new());
+    let api = RefCell::new(api);
+    let mut apis: Vec<_> = members
         .iter()
-        .map(|sent| {
-            move |seen: Seen<'_>| {
+        .map(|_| |at: Tick, job: &Job, grant: &Grant| api.borrow_mut().answer(at, job, grant))
+        .collect();
+    let mut watches: Vec<_> = members
+        .iter()
+        .map(|_| {
+            |seen: Seen<'_>| {
                 if let Seen::Sent(at, ..) = seen {
                     sent.borrow_mut().push(at.0);
                 }
@@ -281,8 +346,7 @@ fn several_runs_together_keep_one_limit() {
     let each = members.iter_mut().zip(&mut apis).zip(&mut watches);
     let mut runs: Vec<_> = each
         .map(|((member, api), watch)| {
-            let rules = shared(Some(10), limits.clone(), OnLoss::Stop);
-            Simulation::new(rules, jobs(50), api, watch).sharing(member)
+            Simulation::new(rules.clone(), jobs(count), api, watch).sharing(member)
         })
         .collect();
     loop {
@@ -291,14 +355,136 @@ fn several_runs_together_keep_one_limit() {
         let Some((_, nth)) = next.min() else { break };
         runs[nth].step();
     }
-    drop(runs);
-    let mut all: Vec<u64> = sent.iter().flat_map(|sent| sent.borrow().clone()).collect();
-    all.sort_unstable();
+    let ended = runs.into_iter().map(|run| {
+        let (summary, end) = run.close();
+        assert_eq!(end, End::Finished);
+        summary
+    });
+    let ended = ended.collect();
+    let mut sent = sent.into_inner();
+    sent.sort_unstable();
+    (sent, ended)
+}
+
+#[test]
+fn several_runs_together_keep_one_limit() {
+    let limits = vec![
+        qps("20/s", 1),
+        Spec::window("window", "15/s".parse().unwrap()),
+    ];
+    let model = Model::new(&limits, None);
+    let rules = shared(Some(10), limits, OnLoss::Stop);
+    let members = (0..4).map(|_| Member::of(&model)).collect();
+    let (all, _) = together(&rules, 50, members, &mut ok_after(FAST));
     assert_eq!(all.len(), 200);
     for pair in all.windows(16) {
         // The window counts from the send, which is a round trip after its grant.
         assert!(pair[15] - pair[0] >= SECOND - 2 * MILLI, "{pair:?}");
     }
+}
+
+/// 20 slots each, and no limit but what they learn together.
+fn learning(on_loss: OnLoss) -> Rules {
+    let mut rules = shared(Some(20), Vec::new(), on_loss);
+    rules.adaptive = true;
+    rules.re_entry = Some(Duration::from_millis(5));
+    rules
+}
+
+fn modelled(api: &str) -> Modelled {
+    let spec = api.parse().unwrap();
+    Modelled::new(&spec, None, Setting::VIRTUAL, 1, Draws::Jobs).telling(true)
+}
+
+/// Three runs that learn together what this server takes.
+fn three(rules: &Rules, api: &str, count: u64) -> (Vec<u64>, Vec<Summary>) {
+    let model = Model::new(&[], None);
+    let members = (0..3).map(|_| Member::of(&model)).collect();
+    together(rules, count, members, &mut modelled(api))
+}
+
+#[test]
+fn runs_that_learn_together_send_no_more_in_vain_than_one_does() {
+    for (api, count) in [
+        ("limit=100/1s window,latency=50ms", 1_000),
+        ("limit=100/1s window,latency=50ms,retry-after=none", 1_000),
+        ("limit=100/1s bucket burst=100,latency=50ms", 1_000),
+        ("limit=100/1s fixed,latency=50ms", 1_000),
+        ("limit=600/1m window,latency=50ms", 400),
+    ] {
+        let (sent, ended) = three(&learning(OnLoss::Stop), api, count);
+        let ok: u64 = ended.iter().map(|summary| summary.tally.counts.ok).sum();
+        assert_eq!(ok, 3 * count, "{api}");
+        let tries = sent.len() as u64;
+        assert!(tries * 10 <= 33 * count, "{api}: {tries} tries");
+        for summary in &ended {
+            let [learnt] = &summary.learning.keys[..] else {
+                panic!("{:?}", summary.learning);
+            };
+            assert!(learnt.by_all && learnt.refused + learnt.used_up > 0);
+            assert_eq!(learnt.key, "http://127.0.0.1");
+        }
+    }
+}
+
+#[test]
+fn what_the_server_tells_is_kept_by_all_together_and_none_is_refused() {
+    for (api, count) in [
+        ("limit=100/1s window,latency=50ms", 700),
+        ("limit=100/1s fixed,latency=50ms", 700),
+        ("limit=60/1m fixed,latency=1s,retry-after=none", 100),
+    ] {
+        let mut rules = learning(OnLoss::Stop);
+        rules.provider = Provider::named("github").ok();
+        let (sent, ended) = three(&rules, api, count);
+        assert_eq!(sent.len() as u64, 3 * count, "{api}: a refusal");
+        assert!(ended.iter().all(|it| it.tally.counts.ok == count), "{api}");
+        let told = &ended[2].learning.keys[0].told;
+        assert!(told.iter().any(|told| told.limit <= 100), "{told:?}");
+    }
+}
+
+#[test]
+fn a_run_that_comes_later_begins_with_what_is_known() {
+    let model = Model::new(&[], None);
+    let rules = learning(OnLoss::Stop);
+    let mut api = modelled("limit=100/1s window,latency=50ms");
+    let first = vec![Member::of(&model)];
+    let (first, _) = together(&rules, 1_000, first, &mut api);
+    let began = Tick(first[first.len() - 1] + SECOND / 20);
+    let lines = (0..300).map(|line| (began, Ok(job(line, None, 1))));
+    let (mut member, mut sent) = (Member::of(&model), Vec::new());
+    let mut watch = |seen: Seen<'_>| {
+        if let Seen::Sent(at, ..) = seen {
+            sent.push(at.0);
+        }
+    };
+    let later = Simulation::new(rules, lines, &mut api, &mut watch);
+    let (summary, _) = later.sharing(&mut member).run();
+    assert_eq!(summary.tally.counts.ok, 300);
+    // Nobody who knows nothing sends so little at once.
+    assert!(sent[19] - sent[0] >= SECOND / 10, "{sent:?}");
+    assert!(sent.len() <= 310, "{} tries", sent.len());
+}
+
+#[test]
+fn alone_a_run_goes_on_with_its_part_of_what_is_known() {
+    let model = Model::new(&[], None);
+    let (from, to) = (Tick(10 * SECOND), Tick(20 * SECOND));
+    let member = Member::of(&model)
+        .says(Tick(MILLI), Word::Members(4))
+        .away(from, to);
+    let mut api = modelled("limit=100/1s window,latency=50ms");
+    let (sent, ended) = together(&learning(OnLoss::Local), 2_000, vec![member], &mut api);
+    assert_eq!(ended[0].tally.counts.ok, 2_000);
+    // It begins with a quarter of some 90/s, and what it finds to be free it takes.
+    let first = from.0 + MILLI..from.0 + SECOND;
+    let first = sent.iter().filter(|at| first.contains(at)).count();
+    assert!((15..=27).contains(&first), "{first}");
+    let back = to.0..to.0 + SECOND;
+    let back = sent.iter().filter(|at| back.contains(at)).count();
+    assert!(back >= 60, "{back}");
+    assert!(sent.len() <= 2_200, "{} tries", sent.len());
 }
 
 #[test]

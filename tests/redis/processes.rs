@@ -32,7 +32,7 @@ fn fast() -> Api {
 
 /// All of them were sent, each once, and are `ok`.
 #[track_caller]
-fn all_ok(done: &Output, jobs: usize) {
+pub(super) fn all_ok(done: &Output, jobs: usize) {
     done.exits(0);
     assert_eq!(statuses(&done.results()), vec!["ok"; jobs], "{done}");
 }
@@ -240,8 +240,8 @@ fn other_limits_under_the_same_name_are_refused_with_both() {
     let other = sharing(&api, 30, &redis.url())
         .args(["--qps", "21"])
         .output();
-    other.exits(2).says("have others: 20 bucket");
-    other.says("here: 21 bucket").says("--redis-key");
+    other.exits(2).says("have others: 20/s bucket");
+    other.says("here: 21/s bucket").says("--redis-key");
     assert_eq!(other.files(), ["jobs.urls"], "{other}");
     all_ok(&first.wait(), 30);
     assert_eq!(api.requests().len(), 30);
@@ -321,6 +321,7 @@ fn a_store_with_nothing_to_share_is_refused() {
     let api = fast();
     let done = sharing(&api, 3, "redis://127.0.0.1:1").output();
     done.exits(2).says("nothing to share").says("--qps");
+    done.says("--adaptive");
     assert_eq!(api.requests().len(), 0);
 }
 

@@ -3,14 +3,13 @@
 
 use std::env;
 use std::mem;
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
-use tempfile::TempDir;
+use rustix::process::{Signal, kill_process};
 
+use crate::redis::api::Api;
 use crate::server::Server as Redis;
 use crate::support::program::{OUT, Output, Running, Shaper};
 use crate::support::{PATIENCE, statuses};
@@ -29,55 +28,6 @@ fn rounds() -> u64 {
 fn random(seed: u64, below: u64) -> u64 {
     let mixed = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33) % below
-}
-
-/// `shaper mock`, which writes down what arrives.
-struct Api {
-    child: Child,
-    folder: TempDir,
-    address: String,
-}
-
-impl Api {
-    fn start() -> Self {
-        let folder = TempDir::new().unwrap();
-        let (free, began) = (crate::server::free_port(), Instant::now());
-        let address = format!("127.0.0.1:{free}");
-        let mut program = Command::new(env!("CARGO_BIN_EXE_shaper"));
-        program.args(["mock", "--listen", &address, "--latency", "exp:15ms"]);
-        program.args(["--arrivals-file", "arrivals.jsonl"]);
-        program.current_dir(folder.path());
-        program.stdout(Stdio::null()).stderr(Stdio::null());
-        let child = program.spawn().unwrap();
-        while TcpStream::connect(&address).is_err() {
-            assert!(began.elapsed() < PATIENCE, "the API never listens");
-            thread::sleep(Duration::from_millis(5));
-        }
-        Self {
-            child,
-            folder,
-            address,
-        }
-    }
-
-    /// The proof of these limits over what has arrived, which is counted: exit code and page.
-    fn verify(mut self, limit: &str) -> (Option<i32>, String) {
-        let pid = Pid::from_child(&self.child);
-        kill_process(pid, Signal::TERM).unwrap();
-        self.child.wait().unwrap();
-        let mut program = Command::new(env!("CARGO_BIN_EXE_shaper"));
-        program.args(["verify", "arrivals.jsonl", "--limit", limit]);
-        let output = program.current_dir(self.folder.path()).output().unwrap();
-        let told = [output.stdout, output.stderr].concat();
-        (output.status.code(), String::from_utf8(told).unwrap())
-    }
-}
-
-impl Drop for Api {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 /// One of the processes: it runs, or is to be started again.
@@ -100,7 +50,7 @@ impl Round {
     fn start(options: &[&str], seed: u64) -> Self {
         let mut round = Self {
             redis: Redis::start(),
-            api: Api::start(),
+            api: Api::start(&["--latency", "exp:15ms"]),
             options: options.iter().map(ToString::to_string).collect(),
             processes: Vec::new(),
             seed,

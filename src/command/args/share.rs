@@ -7,6 +7,7 @@ use std::{env, fs};
 use clap::Args;
 
 use super::super::values::{count, one_of};
+use super::run::RuleArgs;
 use crate::engine::share::{Account, OnLoss, Sharing};
 use crate::error::Problem;
 use crate::job::Job;
@@ -38,7 +39,7 @@ pub(in crate::command) fn trusting(
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sharing limits between processes")]
 pub(in crate::command) struct ShareArgs {
-    /// All rate limits are kept together with every process that gives this Redis (or Valkey) and the same --redis-key:
+    /// All rate limits, and what --adaptive learns, are kept together with every process that gives this Redis (or Valkey) and the same --redis-key:
     /// redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, `unix:///PATH`, redis+sentinel://, redis+cluster://
     #[arg(long, value_name = "URL", env = IN_ENVIRONMENT, hide_env_values = true)]
     pub(in crate::command) redis: Option<Address>,
@@ -65,8 +66,12 @@ pub(in crate::command) struct ShareArgs {
 }
 
 impl ShareArgs {
-    /// Where limits are shared; nothing where no store is given.
-    pub(in crate::command) fn address(&self, limits: &[Spec]) -> Result<Option<Address>, Problem> {
+    /// Where these limits, and those that are learnt, are shared; nothing where no store is given.
+    pub(in crate::command) fn address(
+        &self,
+        rules: &RuleArgs,
+        limits: &[Spec],
+    ) -> Result<Option<Address>, Problem> {
         let named = self.redis_key.is_some() || self.shared_concurrency.is_some();
         let Some(address) = &self.redis else {
             let what = "there is no store to share limits through";
@@ -77,14 +82,15 @@ impl ShareArgs {
                 Ok(None)
             };
         };
-        if limits.is_empty() && self.shared_concurrency.is_none() {
+        let has_rates = !limits.is_empty() || rules.retry.adaptive;
+        if !has_rates && self.shared_concurrency.is_none() {
             // A store that the environment names is for the runs that have something to share.
             if !named && env::var_os(IN_ENVIRONMENT).is_some() {
                 return Ok(None);
             }
             return Err(Problem::usage(
                 "--redis has nothing to share: there is no rate limit",
-                "give --qps, --window or another limit, or --shared-concurrency N",
+                "give --qps, --window or another limit, --adaptive, or --shared-concurrency N",
             ));
         }
         trusting(address, self.redis_cacert.as_deref()).map(Some)

@@ -72,8 +72,8 @@ local function turn(s, nth, need)
     return need
   end
   local units = floor(s.rule.count * call.slack / s.rule.period)
-  if s.kind.lumps then
-    units = max(units, floor(s.rule.count / (#s.queue + 1)))
+  if s.lump then
+    units = max(units, floor(s.lump / (#s.queue + 1)))
   end
   return max(need, min(demand[nth], units))
 end

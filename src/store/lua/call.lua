@@ -63,6 +63,7 @@ local function state(nth)
   local limit, place = which[1], FIRST_STATE + which[2]
   local rule = limits[limit + 1]
   s = { limit = limit, rule = rule, kind = kinds[rule.kind], key = KEYS[place], log = KEYS[place + 1] }
+  s.lump = s.kind.lumps and rule.count or nil
   local kept = redis.call('GET', s.key)
   local queue
   if kept then

@@ -1,4 +1,5 @@
--- What has happened since the last call: what was settled, what has left, leases that go on, pauses.
+-- What has happened since the last call: what was settled, what has left, leases that go on, what was
+-- learnt, pauses.
 
 local used = {}
 local function uses(s, units)
@@ -37,6 +38,11 @@ end
 for _, lease in ipairs(call.renew) do
   local s = state(lease[1])
   s.kind.renew(s, lease[2], lease[3])
+  s.dirty = true
+end
+for _, lesson in ipairs(call.learn) do
+  local s = state(lesson.state)
+  s.kind.teaches(s, lesson, ago(lesson.age))
   s.dirty = true
 end
 

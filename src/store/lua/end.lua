@@ -1,5 +1,5 @@
--- What a call leaves: its states, each as long as it differs from a new one; what was used; and its answer, for a call
--- that is repeated.
+-- What a call leaves: its states, each as long as it differs from a new one; what was used and learnt; and its answer,
+-- for a call that is repeated.
 
 -- The record of one that has left is kept for so many milliseconds, in case it repeats that.
 local LEFT = 5000
@@ -38,6 +38,28 @@ if next(used) then
   redis.call('SET', USAGE, cmsgpack.pack(spans), 'PX', kept_until(now + SPAN * SPANS * 1000000))
 end
 
+local taught = {}
+for _, s in pairs(states) do
+  if s.taught then
+    taught[s.key] = { limit = s.limit, at = now, lore = s.kind.lore(s) }
+  end
+end
+if next(taught) then
+  local all = {}
+  for _, one in ipairs(lores()) do
+    if not taught[one.lore.key] then
+      all[#all + 1] = one
+    end
+  end
+  for _, one in pairs(taught) do
+    all[#all + 1] = one
+  end
+  while #all > LANES do
+    table.remove(all, 1)
+  end
+  redis.call('SET', LEARNT, cmsgpack.pack(all), 'PX', kept_until(now + learnt.KEPT))
+end
+
 if call.beat then
   beat()
 end
@@ -47,6 +69,17 @@ if call.leave then
   return 'left'
 end
 local answer = 'done ' .. digits(redis.call('ZCARD', MEMBERS)) .. ' ' .. digits(now) .. ' ' .. table.concat(reply, ' ')
+-- What others have taught, where this member does not know it yet.
+local lore = {}
+for _, known in ipairs(call.versions) do
+  local s = states[known[1]]
+  if s and s.v.version ~= 0 and s.v.version ~= known[2] then
+    lore[#lore + 1] = s.kind.lore(s)
+  end
+end
+if #lore > 0 then
+  answer = answer .. '\n' .. cjson.encode(lore)
+end
 redis.call('SET', RECORD, cmsgpack.pack({ call = call.number, reply = answer, place = call.place, since = call.since,
   waiting = call.waiting }), 'PX', RECORDED)
 return answer

@@ -5,8 +5,8 @@
 
 local floor, max, min, fmod = math.floor, math.max, math.min, math.fmod
 local call = cjson.decode(ARGV[1])
-local RUN, MEMBERS, RECORD, PAUSES, USAGE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local FIRST_STATE = 6
+local RUN, MEMBERS, RECORD, PAUSES, USAGE, LEARNT = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local FIRST_STATE = 7
 local me = call.member
 
 -- What stands in for a moment that nobody knows.
@@ -61,7 +61,8 @@ local function kept_until(moment)
   return digits(divided_up(max(moment - now, 0), 1000) + MARGIN)
 end
 
--- The rules, one file each: `log` has a sorted set beside its state, `lumps` opens for many at once.
+-- The rules, one file each: `log` has a sorted set beside its state, `lumps` opens for many at once: that is
+-- the `lump` of its states.
 local kinds = {}
 -- When the limits were first shared: what they held then has grown since.
 local began

@@ -1,4 +1,4 @@
--- For those who only look: who is there, what of each limit fits now, who waits, what was used.
+-- For those who only look: who is there, what of each limit fits now, who waits, what was used, what was learnt.
 
 -- Use is told for the last minute, in spans of so many seconds.
 local SPAN = 5
@@ -15,6 +15,21 @@ local function usage()
     end
   end
   return spans, span
+end
+
+-- What was learnt last is told of so many lanes.
+local LANES = 16
+
+-- The same as it was told last, oldest first.
+local function lores()
+  local kept = redis.call('GET', LEARNT)
+  local recent = {}
+  for _, one in ipairs(kept and cmsgpack.unpack(kept) or {}) do
+    if now - one.at < learnt.KEPT and one.at <= now then
+      recent[#recent + 1] = one
+    end
+  end
+  return recent
 end
 
 if call.look then
@@ -52,6 +67,11 @@ if call.look then
     end
     local limit = seen.limits[which[1] + 1]
     limit.fits, limit.waiting = digits(fits), #s.queue
+  end
+  for _, one in ipairs(lores()) do
+    local limit = seen.limits[one.limit + 1]
+    limit.learnt = limit.learnt or {}
+    limit.learnt[#limit.learnt + 1] = one.lore
   end
   return cjson.encode(seen)
 end
