@@ -354,7 +354,15 @@ impl Engine {
             self.unask(ticket);
             self.asks_no_more(ticket);
         }
-        self.gate.goes_alone(Some(alone), self.now);
+        self.others_decide(Some(alone));
+    }
+
+    /// The run goes on like this from now on: without the store, or with it again.
+    fn others_decide(&mut self, alone: Option<Alone>) {
+        self.gate.goes_alone(alone, self.now);
+        for holds in self.roll.holds() {
+            self.gate.slots_go_over(holds, self.now);
+        }
         self.lanes.reopen_all();
     }
 
@@ -372,8 +380,7 @@ impl Engine {
             OnLoss::Local | OnLoss::Open => {
                 asking.alone_until = None;
                 asking.most = 1;
-                self.gate.goes_alone(None, self.now);
-                self.lanes.reopen_all();
+                self.others_decide(None);
             }
         }
         None

@@ -25,9 +25,9 @@ use crate::units::Tick;
 pub(super) struct Holds {
     /// The states that its lane meets.
     pub(super) states: Arc<[StateId]>,
-    taken: Vec<Option<Hold>>,
+    pub(super) taken: Vec<Option<Hold>>,
     /// How often others had begun to decide in the place of a store when it was taken.
-    turn: u32,
+    pub(super) turn: u32,
     /// What was paid to a store that others share.
     pub(super) owed: Vec<Owed>,
 }

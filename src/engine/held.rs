@@ -354,6 +354,15 @@ impl Roll {
             .filter(|held| held.work.is_some())
     }
 
+    /// Of every line what its try has taken, of one that a redirect has led on what its first request has.
+    pub(super) fn holds(&mut self) -> impl Iterator<Item = &mut Holds> {
+        let all = self.places.iter_mut().flatten();
+        all.map(|held| match &mut held.away {
+            Some(away) => away.first(),
+            None => &mut held.holds,
+        })
+    }
+
     /// Every job that is not due, waits or rests.
     pub(super) fn grounded(&self) -> Vec<Ticket> {
         let grounded = |held: &Held| match held.phase {

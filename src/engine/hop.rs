@@ -36,6 +36,11 @@ pub(super) struct Away {
 }
 
 impl Away {
+    /// What its first request has taken.
+    pub(super) fn first(&mut self) -> &mut Holds {
+        &mut self.home.1
+    }
+
     /// What is asked there.
     pub(super) fn job(&self) -> &Arc<Job> {
         &self.job

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::gate::{Asks, Gate, Holds};
 use super::keyed::StateId;
 use super::rule::{Alone, Rule};
-use super::share::{Bill, Charged, Common, Debt, Part, Taught, Wish};
+use super::share::{Bill, Charged, Common, Debt, Mark, Part, Taught, Wish};
 use crate::job::Job;
 use crate::limit::{Counts, Known, Leaves, Lesson, Limit, Moment, Setting, Used};
 use crate::units::{Cost, Tick};
@@ -22,6 +22,8 @@ pub(super) struct Remotes {
     pub(super) turn: u32,
     /// What the store is to be told.
     wishes: Vec<Wish>,
+    /// Marks that were made here.
+    marks: u64,
 }
 
 /// Something that was paid to the store.
@@ -145,6 +147,44 @@ impl Gate {
                     self.remotes.wishes.push(Wish::Owe(Debt { of, key, taken }));
                 }
             }
+        }
+    }
+
+    /// Others have begun to decide: the shared slots that these hold are held of them.
+    pub(super) fn slots_go_over(&mut self, holds: &mut Holds, now: Tick) {
+        let Some(slots) = self.rule_of(Common::Slots) else {
+            return;
+        };
+        let held = holds.taken.get_mut(slots).and_then(Option::take);
+        for (rule, hold) in self.rules.iter().zip(&mut holds.taken) {
+            // Of what decided before nobody is left who would be told.
+            if rule.remote().is_some() {
+                *hold = None;
+            }
+        }
+        holds.turn = self.remotes.turn;
+        let owed = holds.owed.iter().find(|owed| owed.rule == slots);
+        match (owed, held) {
+            (Some(owed), _) if self.is_alone() => {
+                let limit = self.states.limit_mut(holds.states[slots]);
+                holds.taken[slots] = Some(limit.take(now, owed.bill.cost));
+            }
+            (None, Some(held)) if !self.is_alone() => {
+                self.remotes.marks += 1;
+                let bill = Bill {
+                    of: Common::Slots,
+                    key: None,
+                    mark: Mark::own(self.remotes.marks),
+                    cost: held.cost(),
+                };
+                self.remotes.wishes.push(Wish::Lease(bill.clone()));
+                holds.owed.push(Owed {
+                    rule: slots,
+                    bill,
+                    moved: true,
+                });
+            }
+            (Some(_) | None, _) => {}
         }
     }
 

@@ -48,6 +48,21 @@ pub struct Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mark(pub u64);
 
+impl Mark {
+    /// No store counts so far.
+    const OWN: u64 = 1 << 63;
+
+    /// What a run calls something itself: its own of this number.
+    pub fn own(number: u64) -> Self {
+        Self(number | Self::OWN)
+    }
+
+    /// Whether it is one that a run has made.
+    pub fn is_own(self) -> bool {
+        self.0 & Self::OWN != 0
+    }
+}
+
 /// What a run wants of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wish {
@@ -72,6 +87,8 @@ pub enum Wish {
     Owe(Debt),
     /// An answer has taught something.
     Learn(Taught),
+    /// Slots are held, whatever others were granted: their try was sent while the store was away. The mark is the run's own.
+    Lease(Bill),
 }
 
 /// What an answer teaches of its server's own limit.

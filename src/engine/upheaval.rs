@@ -7,7 +7,8 @@ use bytes::Bytes;
 use http::{Method, StatusCode};
 
 use super::share::{
-    Answer, AskId, Charged, HeldBy, Mark, OnLoss, Part, Sharing, Taught, Wish as Wanted, Word,
+    Answer, AskId, Charged, Common, HeldBy, Mark, OnLoss, Part, Sharing, Taught, Wish as Wanted,
+    Word,
 };
 use super::*;
 use crate::dice::{STEP, mix};
@@ -530,6 +531,11 @@ impl World {
                 assert_eq!(paid, Some(bill.cost), "it is settled once");
             }
             Wanted::Pause(..) => {}
+            Wanted::Lease(bill) => {
+                assert!(bill.of == Common::Slots && bill.mark.is_own());
+                let is_new = self.store.marks.insert(bill.mark, bill.cost).is_none();
+                assert!(is_new, "{bill:?} is held already");
+            }
             Wanted::Learn(taught) => {
                 assert!(self.engine.rules.adaptive);
                 let is_open = |mark| self.store.marks.contains_key(mark);

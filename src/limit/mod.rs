@@ -82,6 +82,13 @@ pub struct Hold {
     entry: u64,
 }
 
+impl Hold {
+    /// How much was taken.
+    pub fn cost(&self) -> Cost {
+        self.cost
+    }
+}
+
 /// What became of a cost that was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Used {

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use twox_hash::XxHash3_64;
+
 use super::lore::{Lore, lore_of};
 use super::shared::{Shared, Terms};
 use crate::engine::share::{Answer, AskId, Charged, Common, HeldBy, Mark, Part, Wish};
@@ -46,6 +48,9 @@ pub struct Caller {
     versions: HashMap<(usize, Arc<str>), u64>,
 }
 
+/// The store counts up from the microseconds since the Unix epoch: those of the run are of before 2006.
+const OWN: u64 = 1 << 50;
+
 /// Of so many lanes; then they are told again.
 const VERSIONS: usize = 1024;
 
@@ -71,6 +76,16 @@ pub struct Call {
     pub(super) number: u64,
     pub(super) wishes: Vec<Wish>,
     pub(super) chore: Chore,
+}
+
+impl Call {
+    /// Sent again after a while, or to a store that has lost what it held: slots may be held there by nobody any more.
+    pub(super) fn renews(&mut self) {
+        self.chore = match self.chore {
+            Chore::None | Chore::Beat | Chore::Renew => Chore::Renew,
+            Chore::Leave => Chore::Leave,
+        };
+    }
 }
 
 /// What the script has said.
@@ -137,10 +152,19 @@ impl Caller {
         self.number += 1;
         let wishes: Vec<_> = wishes.drain(..fits).collect();
         for wish in &wishes {
-            if let Wish::Settle(bill, ..) = wish
-                && bill.of == Common::Slots
-            {
-                self.leases.remove(&bill.mark);
+            match wish {
+                Wish::Settle(bill, ..) if bill.of == Common::Slots => {
+                    self.leases.remove(&bill.mark);
+                }
+                Wish::Lease(bill) => {
+                    self.leases.insert(bill.mark, bill.cost.get());
+                }
+                Wish::Admit { .. }
+                | Wish::Moved(..)
+                | Wish::Settle(..)
+                | Wish::Pause(..)
+                | Wish::Owe(_)
+                | Wish::Learn(_) => {}
             }
         }
         Call {
@@ -179,6 +203,16 @@ impl Caller {
             }
             _ => Err(unread(reply)),
         }
+    }
+
+    /// A mark as the store has it. Those that a run makes are below all that the store counts up, and told apart by chance:
+    /// of ten thousand that are held at once two are the same once in twenty million times.
+    pub(super) fn number(&self, mark: Mark) -> u64 {
+        if mark.is_own() {
+            let text = format!("{} {}", self.who.member, mark.0);
+            return XxHash3_64::oneshot(text.as_bytes()) % OWN;
+        }
+        mark.0
     }
 
     /// Which version is known here of what all have learnt of this lane; zero is none.
@@ -283,7 +317,9 @@ fn lanes_of(wish: &Wish) -> Vec<(Counts, &Arc<str>)> {
         }
         Wish::Learn(taught) => vec![(taught.of, &taught.lane)],
         // Whatever else is said of one leaves what is learnt as it was.
-        Wish::Moved(..) | Wish::Settle(..) | Wish::Pause(..) | Wish::Owe(_) => Vec::new(),
+        Wish::Moved(..) | Wish::Settle(..) | Wish::Pause(..) | Wish::Owe(_) | Wish::Lease(_) => {
+            Vec::new()
+        }
     }
 }
 

@@ -103,7 +103,7 @@ impl<T: Fn(Word, Tick)> Door<T> {
             let chore = self.chore(&mut watch);
             let call = self.caller.next(&mut watch.queue, chore);
             watch.sent = self.clock.now();
-            match self.carry(&call, &mut watch).await {
+            match self.carry(call, &mut watch).await {
                 Ok(Heard::Done {
                     members,
                     at,
@@ -168,16 +168,16 @@ impl<T: Fn(Word, Tick)> Door<T> {
     }
 
     /// Sends a call until it is answered. Fails if that can never be.
-    async fn carry(&mut self, call: &Call, watch: &mut Watch) -> Result<Heard, Problem> {
+    async fn carry(&mut self, mut call: Call, watch: &mut Watch) -> Result<Heard, Problem> {
         let mut pause = BACKOFF.0;
         loop {
             let sent = self.clock.now();
             let heard = match self.state {
                 State::Outside => self.joins().await,
                 State::Joined => {
-                    let request = self.caller.request(call, sent, watch.trip, Time::Server);
+                    let request = self.caller.request(&call, sent, watch.trip, Time::Server);
                     match self.link.send(&request).await {
-                        Ok(reply) => Ok(self.caller.hear(call, &reply)?),
+                        Ok(reply) => Ok(self.caller.hear(&call, &reply)?),
                         Err(trouble) => Err(trouble),
                     }
                 }
@@ -195,6 +195,7 @@ impl<T: Fn(Word, Tick)> Door<T> {
                             self.state = State::Outside;
                         }
                         Heard::Joined(members) => {
+                            call.renews();
                             self.state = State::Joined;
                             self.members = members;
                             self.say(Word::Members(members));
@@ -205,6 +206,7 @@ impl<T: Fn(Word, Tick)> Door<T> {
                 }
                 Err(trouble @ Trouble::Unfit(_)) => return Err(self.link.problem(&trouble)),
                 Err(trouble @ (Trouble::Waits(_) | Trouble::Refused(_))) => {
+                    call.renews();
                     if watch.away == Here::Yes {
                         watch.away = Here::Away;
                         let word = Word::Away(self.link.problem(&trouble), sent);

@@ -256,7 +256,8 @@ impl<'a> Building<'a> {
                 if place.is_some_and(|place| self.caller.terms.row(place).heeds_moves) {
                     let (state, cost) = self.bill(bill);
                     let age = self.ago(*at);
-                    self.work.moved.push((state, bill.mark.0, cost, age));
+                    let mark = self.caller.number(bill.mark);
+                    self.work.moved.push((state, mark, cost, age));
                 }
             }
             Wish::Settle(bill, at, used) => {
@@ -267,7 +268,8 @@ impl<'a> Building<'a> {
                     Used::Known(used) => self.most_used(bill, *used),
                 };
                 let age = self.ago(*at);
-                self.work.settle.push((state, bill.mark.0, cost, age, used));
+                let mark = self.caller.number(bill.mark);
+                self.work.settle.push((state, mark, cost, age, used));
             }
             Wish::Pause(lane, until) => {
                 let span = micros(until.since(self.now));
@@ -282,6 +284,14 @@ impl<'a> Building<'a> {
                 self.work.owed.extend(owed);
             }
             Wish::Learn(taught) => self.teaches(taught),
+            Wish::Lease(bill) => {
+                // It may have been given back since.
+                if self.caller.leases.contains_key(&bill.mark) {
+                    let (state, cost) = self.bill(bill);
+                    let mark = self.caller.number(bill.mark);
+                    self.work.renew.push((state, mark, cost));
+                }
+            }
         }
     }
 
@@ -324,7 +334,8 @@ impl<'a> Building<'a> {
         };
         for (mark, cost) in &self.caller.leases {
             let state = self.state(row, None);
-            self.work.renew.push((state, mark.0, *cost));
+            let mark = self.caller.number(*mark);
+            self.work.renew.push((state, mark, *cost));
         }
     }
 

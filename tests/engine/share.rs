@@ -105,6 +105,10 @@ impl Model {
                 }
             }
             Wish::Learn(taught) => self.learn(&taught),
+            Wish::Lease(bill) => {
+                let hold = self.limit(bill.of, None).take(now, bill.cost);
+                assert!(self.holds.insert(bill.mark, hold).is_none());
+            }
         }
         None
     }
@@ -132,6 +136,8 @@ struct Member {
     count: u64,
     away: bool,
     queued: Vec<Wish>,
+    /// Tells it from the others.
+    nth: u64,
     /// What it knows of all that is learnt.
     knows: BTreeMap<Key, Known>,
 }
@@ -145,6 +151,7 @@ impl Member {
             count: 0,
             away: false,
             queued: Vec::new(),
+            nth: 0,
             knows: BTreeMap::new(),
         }
     }
@@ -194,7 +201,12 @@ impl Member {
         }
     }
 
-    fn handle(&mut self, now: Tick, wish: Wish) {
+    fn handle(&mut self, now: Tick, mut wish: Wish) {
+        if let Wish::Lease(bill) | Wish::Settle(bill, ..) = &mut wish
+            && bill.mark.is_own()
+        {
+            bill.mark.0 ^= self.nth << 32;
+        }
         let touches: Vec<Key> = match &wish {
             Wish::Admit { parts, .. } => parts.iter().map(|it| (it.of, it.key.clone())).collect(),
             Wish::Learn(taught) => vec![(Common::Learnt(taught.of), Some(taught.lane.clone()))],
@@ -624,6 +636,45 @@ fn slots_that_are_shared_are_given_back_when_the_result_is_in_the_file() {
             .iter()
             .any(|waits| waits.contains_key("shared_slot"))
     );
+}
+
+#[test]
+fn slots_of_tries_that_were_sent_alone_are_held_of_all_when_the_store_is_back() {
+    let latency = Duration::from_secs(3);
+    for on_loss in [OnLoss::Local, OnLoss::Open] {
+        let model = Model::new(&[], Some(6));
+        let mut rules = shared(Some(5), Vec::new(), on_loss);
+        rules.sharing.as_mut().unwrap().slots = Cost::new(6);
+        let (from, to) = (Tick(SECOND), Tick(2 * SECOND));
+        let member = |nth| {
+            let mut member = Member::of(&model).says(Tick(MILLI), Word::Members(3));
+            member.nth = nth;
+            member.away(from, to)
+        };
+        let members = (0..3).map(member).collect();
+        let (sent, _) = together(&rules, 20, members, &mut ok_after(latency));
+        assert_eq!(sent.len(), 60, "{on_loss}");
+        let in_flight = |at: u64| {
+            let flown = Tick(at).before(latency).0;
+            sent.iter()
+                .filter(|sent| **sent > flown && **sent <= at)
+                .count()
+        };
+        // Alone each for five seconds; then nobody goes before there is room for all.
+        let back = from.0 + 5 * SECOND + 2 * MILLI;
+        let later = sent.iter().filter(|at| **at > back);
+        assert!(later.clone().count() > 20, "{on_loss}: {sent:?}");
+        for at in later {
+            assert!(in_flight(*at) <= 6, "{on_loss}: {} at {at}", in_flight(*at));
+        }
+        if on_loss == OnLoss::Local {
+            // Of the six that flew then one may have had all, and the others begin with their parts.
+            let most = sent.iter().map(|at| in_flight(*at)).max();
+            assert!(most <= Some(6 + 2 * 2), "{most:?}");
+        }
+        let model = model.borrow();
+        assert!(model.holds.is_empty(), "{on_loss}: all are free");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::thread;
 use std::time::Duration;
 
-use shaper::engine::share::{Answer, AskId, Charged, Common, Debt, HeldBy, Part, Wish};
+use shaper::engine::share::{Answer, AskId, Charged, Common, Debt, HeldBy, Mark, Part, Wish};
 use shaper::limit::{Spec, Used};
 use shaper::store::{Caller, Chore, Heard, Shared, Time, Who};
 use shaper::units::Cost;
@@ -393,6 +393,34 @@ fn slots_of_one_that_was_killed_are_free_after_their_lease_and_not_before() {
     let of = bill(&slot[0], &Charged { mark, more: 0 });
     two.settle(41 * SECOND, of, Used::Unknown);
     granted(&two.ask(41 * SECOND, 0, &slot));
+}
+
+#[test]
+fn slots_of_tries_that_nobody_asked_for_are_held_as_all_others_are_and_each_is_given_back_once() {
+    let server = Server::start();
+    let mut what = shared("own", &[]);
+    what.slots = Cost::new(2);
+    let mut one = Member::join(&server, &what, "one", 0);
+    let mut two = Member::join(&server, &what, "two", 0);
+    let slot = [Part {
+        of: Common::Slots,
+        ..part(0, 1)
+    }];
+    let own = |number| {
+        let mark = Mark::own(number);
+        bill(&slot[0], &Charged { mark, more: 0 })
+    };
+    let back = |number| Wish::Settle(own(number), tick(SECOND), Used::Unknown);
+    // Each calls its own the first: they are two, and a third that is over already is none.
+    one.call(0, vec![Wish::Lease(own(1))]);
+    two.call(0, vec![Wish::Lease(own(1)), Wish::Lease(own(2)), back(2)]);
+    refused(&one.ask(1, 0, &slot));
+    one.call_with(10 * SECOND, vec![], Chore::Renew);
+    two.call_with(10 * SECOND, vec![], Chore::Renew);
+    refused(&one.ask(20 * SECOND, 0, &slot));
+    two.call(20 * SECOND, vec![back(1)]);
+    granted(&one.ask(20 * SECOND, 0, &slot));
+    refused(&two.ask(20 * SECOND, 0, &slot));
 }
 
 #[test]

@@ -108,6 +108,38 @@ fn when_the_store_dies_and_comes_back_every_job_is_sent_once_and_both_are_told_o
 }
 
 #[test]
+fn processes_that_went_on_alone_are_together_again_when_the_store_is_back_and_never_send_for_two() {
+    let redis = Redis::start();
+    let api = fast();
+    let run = |_| {
+        sharing(&api, 60, &redis.url())
+            .args(["--window", "20/1s", "--on-store-fail", "local"])
+            .args(["--store-timeout", "200ms"])
+            .start()
+    };
+    let mut all: Vec<Running> = (0..3).map(run).collect();
+    until_sent(&mut all[0], &api, 30);
+    redis.freeze();
+    for one in &mut all {
+        one.until_it_says("keeps 1/3 of each limit by itself");
+    }
+    redis.thaw();
+    let mut sent = Vec::new();
+    for one in all {
+        let done = one.wait();
+        all_ok(&done, 60);
+        says_once(&done, &["warning:", BACK]);
+        sent.extend(moments(&done.results(), "sent_us"));
+    }
+    sent.sort_unstable();
+    // The parts of two that are alone yet, and what is left of the limit to one that is back.
+    for pair in sent.windows(20 + 2 * 6 + 1) {
+        let span = pair[32].abs_diff(pair[0]);
+        assert!(span >= Duration::from_secs(1), "{span:?}");
+    }
+}
+
+#[test]
 fn a_store_that_dies_for_good_ends_the_run_with_whole_results_and_it_can_go_on_later() {
     let mut redis = Redis::start();
     let api = fast();
