@@ -666,6 +666,29 @@ fn dates(at: SystemTime) -> [String; 3] {
 }
 
 #[test]
+fn a_date_is_a_moment_by_the_clock_of_its_server_however_wrong_the_own_one_is() {
+    for offset in ["+3h", "-100d"] {
+        let now = SystemTime::now();
+        let back = &dates(now + Duration::from_secs(2))[2];
+        let refused = Step::status(429).header("Retry-After", back);
+        let server = Server::start([refused.header("Date", &dates(now)[2]), Step::ok()]);
+        let done = Shaper::run()
+            .with_a_clock_off_by(offset)
+            .jobs("jobs.urls", server.list(1))
+            .with_results()
+            .output();
+        done.exits(0);
+        let told = &done.results()[0]["tries"][0]["retry_after_ms"];
+        assert_eq!(*told, 2000.0, "{offset}");
+        let moments = server.moments();
+        assert!(
+            moments[1] >= moments[0] + Duration::from_secs(2),
+            "{moments:?}"
+        );
+    }
+}
+
+#[test]
 fn dates_are_moments_by_the_clock_of_their_server_whatever_the_zone() {
     let second = Duration::from_secs(1);
     let hour = 3600 * second;

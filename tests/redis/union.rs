@@ -12,7 +12,7 @@ use rustix::process::{Signal, kill_process};
 use crate::redis::api::Api;
 use crate::server::Server as Redis;
 use crate::support::program::{OUT, Output, Running, Shaper};
-use crate::support::{PATIENCE, statuses};
+use crate::support::{PATIENCE, moments, statuses};
 
 /// Processes of a round, and the jobs of each.
 const PROCESSES: usize = 4;
@@ -192,6 +192,31 @@ fn no_more_arrives_of_all_than_one_window_lets_through_whatever_happens() {
         let (exit, page) = api.verify("15/500ms window");
         assert_eq!(exit, Some(0), "seed {seed}: {page}");
     }
+}
+
+#[test]
+fn clocks_of_processes_that_are_hours_and_days_off_change_nothing_of_what_arrives() {
+    let (redis, api) = (Redis::start(), Api::start(&["--latency", "5ms"]));
+    let url = redis.url();
+    let run = |offset| {
+        let jobs = format!("http://{}/\n", api.address).repeat(JOBS);
+        let shaper = Shaper::plain().file("jobs.urls", jobs);
+        let shaper = shaper.args(["run", "jobs.urls", "--redis", &url, "--redis-key", "one"]);
+        let shaper = shaper.args(["--limit", "15/500ms window at=reply", "-c", "9"]);
+        shaper.with_a_clock_off_by(offset).with_results().start()
+    };
+    let all: Vec<Running> = ["+0", "+3h", "-100d"].map(run).into();
+    let mut told = Vec::new();
+    for one in all {
+        let done = one.wait();
+        assert_eq!(statuses(&done.results()), vec!["ok"; JOBS], "{done}");
+        told.push(moments(&done.results(), "sent_us")[0]);
+    }
+    let hour = Duration::from_secs(3600);
+    assert!(told[1].abs_diff(told[0]) > 2 * hour, "{told:?}");
+    assert!(told[2].abs_diff(told[0]) > 99 * 24 * hour, "{told:?}");
+    let (exit, page) = api.verify("15/500ms window");
+    assert_eq!(exit, Some(0), "{page}");
 }
 
 #[test]

@@ -41,6 +41,8 @@ pub(crate) struct Shaper {
     company: Company,
     bound: Bound,
     hangup: Hangup,
+    /// So much its wall clock is off.
+    clock: Option<&'static str>,
     dir: TempDir,
 }
 
@@ -111,6 +113,7 @@ impl Shaper {
             company: Company::Others,
             bound: Bound::Nothing,
             hangup: Hangup::Heard,
+            clock: None,
             dir,
         }
     }
@@ -230,6 +233,12 @@ impl Shaper {
         self
     }
 
+    /// Its wall clock is off by so much: `+3h`.
+    pub(crate) fn with_a_clock_off_by(mut self, offset: &'static str) -> Self {
+        self.clock = Some(offset);
+        self.env("DONT_FAKE_MONOTONIC", "1")
+    }
+
     /// Files take no more than so many blocks of 512 or 1024 bytes, as on a disk that is full then.
     pub(crate) fn files_end_after(mut self, blocks: u32) -> Self {
         self.bound = Bound::Blocks(blocks);
@@ -268,6 +277,29 @@ impl Shaper {
         self.start().wait()
     }
 
+    /// The program, or what starts it.
+    fn command(&self) -> Command {
+        match self.bound {
+            Bound::Nothing if self.hangup == Hangup::Ignored => {
+                let mut shell = Command::new("/bin/sh");
+                shell.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]);
+                shell.arg(env!("CARGO_BIN_EXE_shaper"));
+                shell
+            }
+            Bound::Nothing => match self.clock {
+                None => Command::new(env!("CARGO_BIN_EXE_shaper")),
+                Some(offset) => {
+                    let mut faketime = Command::new("faketime");
+                    faketime.args(["-m", "-f", offset, env!("CARGO_BIN_EXE_shaper")]);
+                    faketime
+                }
+            },
+            Bound::Blocks(most) => limited("ulimit -f", most),
+            Bound::Files(most) => limited("ulimit -n", most),
+            Bound::Threads(most) => as_stranger(most),
+        }
+    }
+
     /// Starts it and comes back at once.
     pub(crate) fn start(self) -> Running {
         let alone = (self.company == Company::Alone)
@@ -275,18 +307,7 @@ impl Shaper {
         let among_others = (self.company == Company::Others)
             .then(|| QUIET.read().unwrap_or_else(PoisonError::into_inner));
         let shown = self.shown();
-        let mut command = match self.bound {
-            Bound::Nothing if self.hangup == Hangup::Ignored => {
-                let mut shell = Command::new("/bin/sh");
-                shell.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]);
-                shell.arg(env!("CARGO_BIN_EXE_shaper"));
-                shell
-            }
-            Bound::Nothing => Command::new(env!("CARGO_BIN_EXE_shaper")),
-            Bound::Blocks(most) => limited("ulimit -f", most),
-            Bound::Files(most) => limited("ulimit -n", most),
-            Bound::Threads(most) => as_stranger(most),
-        };
+        let mut command = self.command();
         command.args(&self.args).current_dir(self.dir.path());
         command.env_clear().envs(self.env);
         let mut terminals = Vec::new();
@@ -330,7 +351,9 @@ impl Shaper {
             }
         };
         let began = Instant::now();
-        let mut child = command.spawn().expect("the program was built");
+        let mut child = command
+            .spawn()
+            .expect("the program was built, and what starts it is there (.ci/needs)");
         // Our copies of what it was given: only when they are closed does its end end the streams.
         drop(command);
         let stdin = child.stdin.take();
