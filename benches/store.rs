@@ -27,8 +27,11 @@ const MEASURED: Duration = Duration::from_secs(4);
 /// Asks without an answer, where as many are made as are answered.
 const OUTSTANDING: [usize; 3] = [1, 32, 256];
 
-/// Taken beyond the cost, with leases.
-const MORE: u64 = 19;
+/// Granted ahead at once.
+const AHEAD: u64 = 20;
+
+/// How far ahead they may be.
+const REACH: Duration = Duration::from_millis(50);
 
 /// The pace at which latency is measured.
 const STEP: Duration = Duration::from_millis(1);
@@ -47,17 +50,19 @@ struct Run {
     words: UnboundedReceiver<(Word, Tick)>,
     clock: Clock,
     parts: Box<[Part]>,
+    /// So many by each ask, if they are granted ahead.
+    ahead: Option<u64>,
     asked: u64,
 }
 
 impl Run {
-    async fn new(server: &Server, texts: &[&str], more: u64) -> Self {
+    async fn new(server: &Server, texts: &[&str], ahead: Option<u64>) -> Self {
         let specs = texts
             .iter()
             .map(|text| text.parse::<Spec>().expect("it is a limit"));
         let clock = Clock::start();
         let shared = Shared {
-            name: format!("{texts:?} {more}"),
+            name: format!("{texts:?} {ahead:?}"),
             limits: specs
                 .enumerate()
                 .map(|(number, spec)| (Common::Limit(number), spec))
@@ -79,13 +84,13 @@ impl Run {
             of: Common::Limit(number),
             key: None,
             cost: Cost::ONE,
-            more,
         };
         Self {
             store: store.await.expect("it is there"),
             words,
             clock,
             parts: (0..texts.len()).map(part).collect(),
+            ahead,
             asked: 0,
         }
     }
@@ -93,11 +98,22 @@ impl Run {
     fn asks(&mut self) -> AskId {
         self.asked += 1;
         let id = AskId(self.asked);
-        self.store.wish(Wish::Admit {
-            id,
-            lane: "lane".into(),
-            could_go: self.clock.now(),
-            parts: self.parts.clone(),
+        let (lane, could_go, parts) = ("lane".into(), self.clock.now(), self.parts.clone());
+        self.store.wish(match self.ahead {
+            None => Wish::Admit {
+                id,
+                lane,
+                could_go,
+                parts,
+            },
+            Some(most) => Wish::Lease {
+                id,
+                lane,
+                could_go,
+                parts,
+                most,
+                reach: REACH,
+            },
         });
         id
     }
@@ -106,8 +122,9 @@ impl Run {
     async fn hears(&mut self) -> (AskId, u64, Tick) {
         loop {
             match self.words.recv().await.expect("it goes on") {
-                (Word::Answered(id, Answer::Granted(charged)), at) => {
-                    return (id, 1 + charged[0].more, at);
+                (Word::Answered(id, Answer::Granted(_)), at) => return (id, 1, at),
+                (Word::Answered(id, Answer::Leased(leased)), at) => {
+                    return (id, leased.after.len() as u64, at);
                 }
                 (Word::Members(_), _) => {}
                 (other, _) => panic!("{other:?}"),
@@ -175,13 +192,13 @@ impl Run {
 async fn main() {
     let server = Server::start();
     println!("decisions a second                 1 asked   32 asked  256 asked");
-    for (name, texts, more) in [
-        ("a bucket, one by one", &STACK[..1], 0),
-        ("a bucket, with leases", &STACK[..1], MORE),
-        ("a window, one by one", &STACK[2..3], 0),
-        ("four limits, one by one", &STACK[..], 0),
+    for (name, texts, ahead) in [
+        ("a bucket, one by one", &STACK[..1], None),
+        ("a bucket, twenty ahead", &STACK[..1], Some(AHEAD)),
+        ("a window, one by one", &STACK[2..3], None),
+        ("four limits, one by one", &STACK[..], None),
     ] {
-        let mut run = Run::new(&server, texts, more).await;
+        let mut run = Run::new(&server, texts, ahead).await;
         let mut line = format!("{name:<32}");
         for outstanding in OUTSTANDING {
             let rate = run.rate(outstanding).await;
@@ -190,7 +207,7 @@ async fn main() {
         println!("{line}");
         run.store.leave().await;
     }
-    let mut run = Run::new(&server, &STACK[..1], 7).await;
+    let mut run = Run::new(&server, &STACK[..1], None).await;
     let took = run.latencies().await;
     let at = |share: usize| took[took.len() * share / 100].as_secs_f64() * 1e3;
     println!(

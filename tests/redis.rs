@@ -8,6 +8,7 @@ mod redis {
     mod calls;
     mod door;
     mod learnt;
+    mod leases;
     mod places;
     mod processes;
     mod rules;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::redis::Connection;
-use shaper::engine::share::{Answer, AskId, Bill, Charged, Common, Mark, Part, Wish};
+use shaper::engine::share::{Answer, AskId, Bill, Common, Mark, Part, Wish};
 use shaper::limit::{Counts, Known, Setting, Spec, Used};
 use shaper::store::{Caller, Chore, Heard, Request, Shared, Time, Who, script};
 use shaper::units::{Cost, Tick};
@@ -61,6 +62,8 @@ struct Member {
     connection: Connection,
     caller: Caller,
     asked: u64,
+    /// How long its way to the store and back takes.
+    trip: Duration,
 }
 
 impl Member {
@@ -74,6 +77,7 @@ impl Member {
             connection: server.connection(),
             caller: Caller::new(shared, who).unwrap(),
             asked: 0,
+            trip: Duration::ZERO,
         };
         let request = member.caller.join(Time::Told(BEGAN + now));
         let reply = member.send(&request);
@@ -102,18 +106,27 @@ impl Member {
 
     /// The same with what all have learnt, where that is new.
     fn call_of_all(&mut self, now: u64, wishes: Vec<Wish>, chore: Chore) -> (Told, Lore) {
+        let (answers, learnt) = self.call_told(now, wishes, chore);
+        let answers = answers.into_iter().map(|(id, answer, _)| (id, answer));
+        (answers.collect(), learnt)
+    }
+
+    /// With the moment of each answer, in microseconds since the Unix epoch.
+    fn call_told(
+        &mut self,
+        now: u64,
+        wishes: Vec<Wish>,
+        chore: Chore,
+    ) -> (Vec<(AskId, Answer, u64)>, Lore) {
         let mut wishes = VecDeque::from(wishes);
         let call = self.caller.next(&mut wishes, chore);
         let time = Time::Told(BEGAN + now);
-        let request = self.caller.request(&call, tick(now), Duration::ZERO, time);
+        let request = self.caller.request(&call, tick(now), self.trip, time);
         let reply = self.send(&request);
         match self.caller.hear(&call, &reply).unwrap() {
             Heard::Done {
                 answers, learnt, ..
-            } => {
-                let answers = answers.into_iter().map(|(id, answer, _)| (id, answer));
-                (answers.collect(), learnt)
-            }
+            } => (answers, learnt),
             other => panic!("{other:?}"),
         }
     }
@@ -162,16 +175,15 @@ fn part(limit: usize, cost: u64) -> Part {
         of: Common::Limit(limit),
         key: None,
         cost: Cost::new(cost).unwrap(),
-        more: 0,
     }
 }
 
 /// What was charged for a part.
-fn bill(part: &Part, charged: &Charged) -> Bill {
+fn bill(part: &Part, mark: Mark) -> Bill {
     Bill {
         of: part.of,
         key: part.key.clone(),
-        mark: charged.mark,
+        mark,
         cost: part.cost,
     }
 }
@@ -179,7 +191,7 @@ fn bill(part: &Part, charged: &Charged) -> Bill {
 /// The marks of a try that was granted.
 fn granted(answer: &Answer) -> Vec<Mark> {
     match answer {
-        Answer::Granted(charged) => charged.iter().map(|charged| charged.mark).collect(),
-        Answer::Refused(by, wait) => panic!("refused by {by:?} for {wait:?}"),
+        Answer::Granted(charged) => charged.to_vec(),
+        Answer::Leased(_) | Answer::Refused(..) => panic!("{answer:?}"),
     }
 }

@@ -55,7 +55,7 @@ impl Loss {
                 self.members = *members;
                 None
             }
-            Word::Answered(..) | Word::Learnt(..) | Word::Unfit(_) => None,
+            Word::Answered(..) | Word::Learnt(..) | Word::Reach(_) | Word::Unfit(_) => None,
         }
     }
 }

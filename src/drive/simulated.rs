@@ -60,8 +60,8 @@ pub trait Store {
     /// When it says something, if it does.
     fn next(&self) -> Option<Tick>;
 
-    /// What it says at this moment, if that has come.
-    fn take(&mut self, now: Tick) -> Option<Word>;
+    /// What it says at this moment, if that has come, and for which.
+    fn take(&mut self, now: Tick) -> Option<(Word, Tick)>;
 }
 
 /// What a watcher is shown as it happens.
@@ -140,8 +140,8 @@ impl<'a, I: Iterator<Item = Line>> Simulation<'a, I> {
         };
         self.now = self.now.max(now);
         self.answers();
-        while let Some(word) = self.store.as_mut().and_then(|store| store.take(self.now)) {
-            self.tell(Event::Store(word, self.now));
+        while let Some((word, at)) = self.store.as_mut().and_then(|store| store.take(self.now)) {
+            self.tell(Event::Store(word, at));
         }
         self.next = self.turn();
         self.end.is_none()

@@ -56,6 +56,7 @@ impl Engine {
             };
             self.roll.work(ticket).blocker = Some(obstacle.owner);
             self.blocker = obstacle.owner;
+            self.starves(lane, &obstacle);
             if self.waits_too_long(ticket, obstacle.until) {
                 self.give_up(ticket, obstacle.until, actions);
                 continue;
@@ -74,6 +75,7 @@ impl Engine {
                     closed.push(Closed { rule, seq, elder });
                     self.lanes.let_on(lane, seq);
                 }
+                Stops::Itself => self.lanes.let_on(lane, seq),
                 Stops::Everyone => {}
             }
             scan.held(seq, ticket, obstacle);
@@ -153,6 +155,9 @@ impl Engine {
             in_order.goes(held.seq, work.job.slots);
         }
         let asks = self.gate.is_asked(&work.job, Asks::First);
+        let leased = asks && self.goes_by_lease(ticket, lane);
+        let asks = asks && !leased;
+        let held = self.roll.get(ticket);
         held.phase = if asks { Phase::Asking } else { Phase::Flying };
         let until = self.now.after(self.rules.timeout);
         self.lanes.goes(lane, ticket, until);
@@ -160,7 +165,8 @@ impl Engine {
         if asks {
             self.ask(ticket);
         } else {
-            self.departs(ticket, lane, (at, self.now), actions);
+            let granted = if leased { at } else { self.now };
+            self.departs(ticket, lane, (at, granted), actions);
         }
     }
 
@@ -281,7 +287,7 @@ fn elder(held: &Held, obstacle: Obstacle) -> Option<Elder> {
             states: held.holds.states.clone(),
             at,
         }),
-        (Stops::Payers(_) | Stops::Everyone | Stops::Line(_), _) => None,
+        (Stops::Payers(_) | Stops::Everyone | Stops::Line(_) | Stops::Itself, _) => None,
     }
 }
 

@@ -12,9 +12,10 @@ use super::gate::Asks;
 use super::heads::LaneId;
 use super::held::Phase;
 use super::lanes::{Joins, Rest};
+use super::lease::Leases;
 use super::obstacle::{Obstacle, Stops, Until};
 use super::rule::Alone;
-use super::share::{Account, Answer, AskId, Charged, HeldBy, OnLoss, Part, Sharing, Wish, Word};
+use super::share::{Account, Answer, AskId, HeldBy, Mark, OnLoss, Part, Sharing, Wish, Word};
 use super::talk::Ticket;
 use super::{Action, Engine, HAS_WORK, IN_A_LANE};
 use crate::error::Problem;
@@ -27,7 +28,7 @@ use crate::units::Tick;
 #[derive(Debug)]
 pub(super) struct Asking {
     sharing: Sharing,
-    next: AskId,
+    pub(super) next: AskId,
     /// What the store has said since the last decision.
     words: Vec<(Word, Tick)>,
     /// In the order of the asks.
@@ -42,7 +43,8 @@ pub(super) struct Asking {
     /// Why the run ends.
     lost: Option<Problem>,
     members: u32,
-    seen: StoreSeen,
+    pub(super) seen: StoreSeen,
+    pub(super) leases: Leases,
 }
 
 /// As many fit one call of the store.
@@ -65,6 +67,7 @@ impl Asking {
             lost: None,
             members: 1,
             seen: StoreSeen::default(),
+            leases: Leases::default(),
         }
     }
 
@@ -82,9 +85,14 @@ impl Asking {
         seen
     }
 
+    /// As far as is known.
+    pub(super) fn is_there(&self) -> bool {
+        self.away.is_none()
+    }
+
     /// Nothing more can be asked just now.
     fn is_full(&self) -> bool {
-        self.away.is_some() || self.asks.len() >= self.most
+        !self.is_there() || self.asks.len() >= self.most
     }
 
     /// When time alone changes anything.
@@ -107,6 +115,9 @@ impl Engine {
             return Ok(at);
         };
         let waits = if self.gate.is_asked(job, Asks::First) {
+            if let Some(ahead) = self.granted_ahead(lane, at) {
+                return ahead;
+            }
             asking.is_full()
         } else {
             !self.askers_of(lane).is_empty()
@@ -158,6 +169,7 @@ impl Engine {
         let id = asking.next;
         asking.next = AskId(id.0 + 1);
         asking.asks.insert(id, ticket);
+        asking.leases.asks(id, self.now);
         asking.seen.asks += 1;
         self.gate.wish(Wish::Admit {
             id,
@@ -193,6 +205,7 @@ impl Engine {
                     asking.away = Some((problem, since));
                     asking.seen.times_away += 1;
                 }
+                self.gives_back_ahead(None);
                 self.goes_alone();
             }
             Word::Back => {
@@ -201,7 +214,11 @@ impl Engine {
                     asking.seen.away = asking.seen.away.saturating_add(span);
                 }
             }
-            Word::Emptied => asking.seen.emptied += 1,
+            Word::Emptied => {
+                asking.seen.emptied += 1;
+                self.gives_back_ahead(None);
+            }
+            Word::Reach(reach) => asking.leases.others_reach(reach),
             Word::Members(members) => {
                 asking.members = members;
                 asking.seen.members = asking.seen.members.max(members);
@@ -219,8 +236,13 @@ impl Engine {
         actions: &mut Vec<Action>,
     ) {
         let asking = self.asking.as_mut().expect(SHARES);
+        asking.leases.answered(id, self.now);
+        if self.answered_ahead(id, &answer, at) {
+            return;
+        }
+        let asking = self.asking.as_mut().expect(SHARES);
         match &answer {
-            Answer::Granted(_) => asking.most = (asking.most + 1).min(AT_ONCE),
+            Answer::Granted(_) | Answer::Leased(_) => asking.most = (asking.most + 1).min(AT_ONCE),
             Answer::Refused(..) => {
                 asking.most = (asking.most / 2).max(1);
                 asking.seen.refused += 1;
@@ -245,6 +267,7 @@ impl Engine {
                 match by {
                     HeldBy::Limit(of) => {
                         self.gate.refused(&held.holds.states, of, self.now, until);
+                        self.may_lease(ticket, lane);
                     }
                     HeldBy::Pause => {
                         self.lanes.pause(lane, until, Rest::Asked);
@@ -253,6 +276,8 @@ impl Engine {
                 }
                 self.asks_no_more(ticket);
             }
+            // Nobody asks so for one try.
+            Answer::Leased(_) => self.asks_no_more(ticket),
         }
     }
 
@@ -260,7 +285,7 @@ impl Engine {
     fn granted_by_store(
         &mut self,
         ticket: Ticket,
-        charged: &[Charged],
+        charged: &[Mark],
         at: Tick,
         actions: &mut Vec<Action>,
     ) {
@@ -288,10 +313,8 @@ impl Engine {
             self.goes_on_now(ticket, (at, at), actions);
             return;
         }
-        if is_probe {
-            let until = now.after(self.rules.timeout);
-            self.lanes.goes(lane, ticket, until);
-        }
+        // If its origin has rested meanwhile, it is the one that asks whether that is back.
+        self.lanes.goes(lane, ticket, now.after(self.rules.timeout));
         let held = self.roll.get(ticket);
         held.phase = Phase::Flying;
         held.work.as_mut().expect(HAS_WORK).answered_by_store(now);
@@ -433,7 +456,7 @@ impl Engine {
 }
 
 /// Only those ask who share limits.
-const SHARES: &str = "who asks shares its limits";
+pub(super) const SHARES: &str = "who asks shares its limits";
 
 #[cfg(test)]
 impl Asking {

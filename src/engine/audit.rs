@@ -117,6 +117,7 @@ impl Engine {
         let in_line = |state| self.lanes.is_in_line(elder.lane, state);
         match elder.obstacle.map(|obstacle| obstacle.stops) {
             Some(Stops::Everyone) => true,
+            Some(Stops::Itself) => false,
             // Who stood behind it in a line is looked at again when it has gone.
             Some(Stops::Payers(rule)) => {
                 self.gate.pays_rule(job, rule) || shared.into_iter().any(waits_in)

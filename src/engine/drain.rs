@@ -73,6 +73,7 @@ impl Engine {
 
     /// Everything that is not in flight is withdrawn, and what is held back and was never sent.
     pub(super) fn withdraw_all(&mut self, actions: &mut Vec<Action>) {
+        self.gives_back_ahead(None);
         self.agenda.clear();
         self.lanes.clear();
         self.rests.clear();

@@ -50,6 +50,12 @@ impl Holds {
         self.owed.clear();
         Self { states, ..self }
     }
+
+    /// What the store calls what was paid there.
+    #[cfg(test)]
+    pub(super) fn marks(&self) -> Vec<super::share::Mark> {
+        self.owed.iter().map(Owed::mark).collect()
+    }
 }
 
 /// The rules of the run.

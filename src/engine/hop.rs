@@ -183,6 +183,7 @@ impl Engine {
                             };
                             self.going_on.push(elder);
                         }
+                        self.starves(lane, &obstacle);
                     }
                 }
             }
@@ -230,15 +231,22 @@ impl Engine {
                 return Err(self.gate.behind(rule, states, elder.at));
             }
         }
-        Ok(at)
+        let lane = held.lane.filter(|_| self.gate.is_asked(job, Asks::Next));
+        let ahead = lane.and_then(|lane| self.granted_ahead(lane, at));
+        ahead.unwrap_or(Ok(at))
     }
 
     fn goes_out(&mut self, ticket: Ticket, at: Tick, actions: &mut Vec<Action>) {
         let held = self.roll.get(ticket);
         let away = held.away.as_ref().expect(IS_AWAY);
         self.gate.take(&away.job, at, &mut held.holds, Asks::Next);
-        if self.gate.is_asked(&away.job, Asks::Next) {
-            self.hops.remove(&(held.seq, ticket));
+        let lane = held.lane.expect(IN_A_LANE);
+        let asks = self.gate.is_asked(&away.job, Asks::Next);
+        if asks && self.goes_by_lease(ticket, lane) {
+            self.goes_on_now(ticket, (at, at), actions);
+        } else if asks {
+            let seq = self.roll.peek(ticket).seq;
+            self.hops.remove(&(seq, ticket));
             self.ask(ticket);
         } else {
             self.goes_on_now(ticket, (at, self.now), actions);

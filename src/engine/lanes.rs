@@ -702,6 +702,7 @@ impl Lanes {
             self.waiting_open += len;
             self.set(id, head);
             return Some(Woken {
+                lane: id,
                 head: head.map(|head| head.ticket),
                 why,
                 forgotten: self.forget_idle(id),
@@ -767,6 +768,11 @@ impl Lanes {
         Some((seq, self.lane(id).parked?))
     }
 
+    /// Jobs that wait in this lane.
+    pub(super) fn waiting_in(&self, id: LaneId) -> usize {
+        self.lane(id).len()
+    }
+
     /// The head of a lane that has one.
     pub(super) fn head(&self, id: LaneId) -> Option<Ticket> {
         self.lane(id).head().map(|head| head.ticket)
@@ -810,6 +816,7 @@ impl Lanes {
 /// A lane whose rest is over.
 #[derive(Debug)]
 pub(super) struct Woken {
+    pub(super) lane: LaneId,
     pub(super) head: Option<Ticket>,
     pub(super) why: Rest,
     pub(super) forgotten: Option<Arc<[StateId]>>,

@@ -24,6 +24,7 @@ mod idle;
 mod keyed;
 mod lanes;
 mod late;
+mod lease;
 mod left;
 mod lookahead;
 mod obstacle;
@@ -226,6 +227,7 @@ impl Engine {
         }
         self.heed_time(actions);
         let store = self.heed_store(actions);
+        self.lapse();
         self.wake();
         self.come(actions);
         self.measure_guard();
@@ -240,6 +242,7 @@ impl Engine {
             // Who was looked at is withdrawn.
             scan = Scan::default();
         }
+        self.asks_ahead();
         self.tell_store(actions);
         let idle = self.is_idle();
         if let Some((end, over)) = self.early_end() {
@@ -446,6 +449,7 @@ impl Engine {
     /// A lane has one member less.
     fn leave(&mut self, lane: LaneId) {
         if let Some(states) = self.lanes.leave(lane) {
+            self.gives_back_ahead(Some(lane));
             self.gate.leave(&states);
         }
     }
@@ -535,6 +539,7 @@ impl Engine {
                 self.roll.work(ticket).blocker = Some(woken.why.owner());
             }
             if let Some(states) = woken.forgotten {
+                self.gives_back_ahead(Some(woken.lane));
                 self.gate.leave(&states);
             }
         }

@@ -30,6 +30,8 @@ pub(super) enum Until {
 /// Whom an obstacle stops besides the job itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stops {
+    /// Nobody: it waits for what is its lane's alone.
+    Itself,
     /// Everyone who is younger: all pay this rule.
     Everyone,
     /// Everyone who is younger and pays this rule.

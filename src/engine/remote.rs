@@ -2,14 +2,16 @@
 
 use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::gate::{Asks, Gate, Holds};
 use super::keyed::StateId;
 use super::rule::{Alone, Rule};
-use super::share::{Bill, Charged, Common, Debt, Mark, Part, Taught, Wish};
+use super::share::{Bill, Common, Debt, Mark, Part, Taught, Wish};
 use crate::job::Job;
 use crate::limit::{Counts, Known, Leaves, Lesson, Limit, Moment, Setting, Used};
-use crate::units::{Cost, Tick};
+use crate::metrics::Owner;
+use crate::units::{Cost, Rate, Tick};
 
 /// The rules that a store keeps.
 #[derive(Debug, Default)]
@@ -24,6 +26,24 @@ pub(super) struct Remotes {
     wishes: Vec<Wish>,
     /// Marks that were made here.
     marks: u64,
+    /// The pace of the slowest of them, if all can be granted ahead.
+    pace: Option<Pace>,
+}
+
+/// How fast a limit lets requests through.
+#[derive(Debug)]
+pub(super) struct Pace {
+    pub(super) owner: Owner,
+    rate: Rate,
+}
+
+impl Pace {
+    /// So many go in this span, rounded down.
+    pub(super) fn flows_in(&self, span: Duration) -> u64 {
+        let units =
+            span.as_nanos() * u128::from(self.rate.count.get()) / self.rate.period.as_nanos();
+        u64::try_from(units).unwrap_or(u64::MAX)
+    }
 }
 
 /// Something that was paid to the store.
@@ -35,10 +55,29 @@ pub(super) struct Owed {
     moved: bool,
 }
 
+#[cfg(test)]
+impl Owed {
+    pub(super) fn mark(&self) -> Mark {
+        self.bill.mark
+    }
+}
+
 impl Remotes {
     pub(super) fn of(rules: &[Rule]) -> Self {
+        let remote = || rules.iter().filter(|rule| rule.remote().is_some());
+        let paces = remote().map(|rule| {
+            let (owner, rate) = (rule.owner, rule.granted_ahead()?.clone());
+            Some(Pace { owner, rate })
+        });
+        let paces: Option<Vec<_>> = paces.collect();
+        let second = Duration::from_secs(1);
         Self {
-            any: rules.iter().any(|rule| rule.remote().is_some()),
+            any: remote().next().is_some(),
+            pace: paces.and_then(|paces| {
+                paces
+                    .into_iter()
+                    .min_by_key(|pace| pace.flows_in(second * 86_400))
+            }),
             ..Self::default()
         }
     }
@@ -91,27 +130,31 @@ impl Gate {
             of,
             key: self.states.key(states[rule]).map(Arc::clone),
             cost,
-            more: 0,
         });
         parts.collect()
     }
 
+    /// The pace at which the store grants ahead, if it does and is asked.
+    pub(super) fn leases(&self) -> Option<&Pace> {
+        self.remotes.pace.as_ref().filter(|_| !self.is_alone())
+    }
+
     /// The store has charged these parts for this job.
-    pub(super) fn charged(&mut self, holds: &mut Holds, parts: &[Part], charged: &[Charged]) {
-        for (part, charged) in parts.iter().zip(charged) {
+    pub(super) fn charged(&mut self, holds: &mut Holds, parts: &[Part], charged: &[Mark]) {
+        for (part, mark) in parts.iter().zip(charged) {
             let Some(rule) = self.rule_of(part.of) else {
                 continue;
             };
             holds.owed.push(Owed {
                 rule,
-                bill: bill(part, *charged),
+                bill: bill(part, *mark),
                 moved: !self.rules[rule].is_remote_log(),
             });
         }
     }
 
     /// The store has charged these parts for nobody.
-    pub(super) fn charged_in_vain(&mut self, parts: &[Part], charged: &[Charged], at: Tick) {
+    pub(super) fn charged_in_vain(&mut self, parts: &[Part], charged: &[Mark], at: Tick) {
         let each = parts.iter().zip(charged);
         let wishes = each.map(|(part, it)| Wish::Settle(bill(part, *it), at, Used::NeverSent));
         self.remotes.wishes.extend(wishes);
@@ -177,7 +220,7 @@ impl Gate {
                     mark: Mark::own(self.remotes.marks),
                     cost: held.cost(),
                 };
-                self.remotes.wishes.push(Wish::Lease(bill.clone()));
+                self.remotes.wishes.push(Wish::Hold(bill.clone()));
                 holds.owed.push(Owed {
                     rule: slots,
                     bill,
@@ -278,11 +321,11 @@ impl Gate {
     }
 }
 
-fn bill(part: &Part, charged: Charged) -> Bill {
+fn bill(part: &Part, mark: Mark) -> Bill {
     Bill {
         of: part.of,
         key: part.key.clone(),
-        mark: charged.mark,
+        mark,
         cost: part.cost,
     }
 }

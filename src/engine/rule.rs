@@ -14,7 +14,7 @@ use crate::limit::{
     Adaptive, Counts, Free, Guard, KeyBy, Kind, Leaves, Limit, Moment, Remote, Setting, Slots, Spec,
 };
 use crate::metrics::Owner;
-use crate::units::{Cost, Tick};
+use crate::units::{Cost, Rate, Tick};
 
 /// How a run goes on without the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +65,21 @@ impl Rule {
             Build::RemoteSlots(_) => Some(Common::Slots),
             Build::RemoteAdaptive(counts) => Some(Common::Learnt(*counts)),
             Build::Slots(..) | Build::Limit(..) | Build::Adaptive => None,
+        }
+    }
+
+    /// The rate of which a store can grant ahead: requests of a bucket have moments that it can tell.
+    pub(super) fn granted_ahead(&self) -> Option<&Rate> {
+        match &self.build {
+            Build::Remote(_, spec) if spec.kind.has_burst() && !spec.counts.is_units() => {
+                Some(&spec.rate)
+            }
+            Build::Remote(..)
+            | Build::RemoteSlots(_)
+            | Build::RemoteAdaptive(_)
+            | Build::Slots(..)
+            | Build::Limit(..)
+            | Build::Adaptive => None,
         }
     }
 

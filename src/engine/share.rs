@@ -1,7 +1,7 @@
 //! What a run asks of the store through which it shares limits with others, and what that says. Floor 3: rules.
 //!
-//! Each [`Wish::Admit`] gets exactly one [`Answer`], in the order of the asks; the other wishes get none. The store
-//! counts by its own clock: moments here are those of the run, and reach the store as so long ago.
+//! Each [`Wish::Admit`] and each [`Wish::Lease`] gets exactly one [`Answer`], in the order of the asks; the other wishes get
+//! none. The store counts by its own clock: moments here are those of the run, and reach the store as so long ago.
 
 use std::fmt;
 use std::str::FromStr;
@@ -40,8 +40,6 @@ pub struct Part {
     pub key: Option<Arc<str>>,
     /// How much.
     pub cost: Cost,
-    /// So much more is taken if it fits, for tries that come next.
-    pub more: u64,
 }
 
 /// What the store calls something that it has charged.
@@ -77,6 +75,21 @@ pub enum Wish {
         /// What it costs.
         parts: Box<[Part]>,
     },
+    /// To have tries granted ahead, as soon as each may go. Only buckets of requests are asked so.
+    Lease {
+        /// Which ask this is.
+        id: AskId,
+        /// Whose pauses it heeds: the name of its lane.
+        lane: Arc<str>,
+        /// Since when the first could have gone.
+        could_go: Tick,
+        /// What each costs.
+        parts: Box<[Part]>,
+        /// So many at most.
+        most: u64,
+        /// None for a moment that is later than so long after the ask is heard.
+        reach: Duration,
+    },
     /// What was charged as on its way left at this moment.
     Moved(Bill, Tick),
     /// What was charged is over at this moment, and so much of it was used. Slots are given back.
@@ -88,7 +101,7 @@ pub enum Wish {
     /// An answer has taught something.
     Learn(Taught),
     /// Slots are held, whatever others were granted: their try was sent while the store was away. The mark is the run's own.
-    Lease(Bill),
+    Hold(Bill),
 }
 
 /// What an answer teaches of its server's own limit.
@@ -132,18 +145,28 @@ pub struct Bill {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// Everything is charged; one for each part.
-    Granted(Box<[Charged]>),
+    Granted(Box<[Mark]>),
+    /// So many tries are granted, each for its own moment.
+    Leased(Leased),
     /// Nothing is: it is of no use to ask again before so long.
     Refused(HeldBy, Duration),
 }
 
-/// What was charged for a part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Charged {
-    /// What the store calls it.
-    pub mark: Mark,
-    /// So much was charged beyond the cost.
-    pub more: u64,
+/// What was granted ahead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leased {
+    /// What the store calls the first, one for each part; those of the others count up from it.
+    pub first: Box<[Mark]>,
+    /// How long after the moment of the answer, which is that of the first, each of them is. They do not go down.
+    pub after: Box<[Duration]>,
+}
+
+impl Leased {
+    /// What the store calls the parts of this one.
+    pub fn marks(&self, nth: u64) -> Box<[Mark]> {
+        let marks = self.first.iter().map(|first| Mark(first.0 + nth));
+        marks.collect()
+    }
 }
 
 /// What holds an ask.
@@ -170,6 +193,8 @@ pub enum Word {
     Members(u32),
     /// All together know this now of the servers' own limits of this lane. Moments count from when it is said.
     Learnt(Counts, Arc<str>, Box<Known>),
+    /// What is granted ahead to the others reaches so far.
+    Reach(Duration),
     /// It cannot be worked with, whatever is done here: the limits of others differ, say.
     Unfit(Problem),
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{Method, StatusCode};
 
 use super::share::{
-    Answer, AskId, Charged, Common, HeldBy, Mark, OnLoss, Part, Sharing, Taught, Wish as Wanted,
+    Answer, AskId, Common, HeldBy, Leased, Mark, OnLoss, Part, Sharing, Taught, Wish as Wanted,
     Word,
 };
 use super::*;
@@ -117,15 +117,27 @@ struct World {
 #[derive(Debug, Default)]
 struct Shared {
     /// What is asked and has no answer.
-    asks: VecDeque<(AskId, Box<[Part]>)>,
+    asks: VecDeque<(AskId, Asked)>,
     /// What was charged and is not settled.
     marks: BTreeMap<Mark, Cost>,
+    /// The moments of what was granted ahead.
+    ahead: BTreeMap<Mark, Tick>,
+    /// What was granted and has gone with a try.
+    gone: BTreeSet<Mark>,
     charged: u64,
     /// What it was taught.
     taught: Vec<Taught>,
     away: bool,
     /// It is away for too long.
     lost: Option<Tick>,
+}
+
+/// What is asked of the store.
+#[derive(Debug)]
+struct Asked {
+    parts: Box<[Part]>,
+    /// How many at most and how far ahead, if not one for now.
+    ahead: Option<(u64, Duration)>,
 }
 
 fn rules(dice: &mut Dice) -> Rules {
@@ -137,7 +149,13 @@ fn rules(dice: &mut Dice) -> Rules {
         "tokens 90/s burst=12",
         "tokens 30/200ms window",
     ];
-    let texts: Vec<&str> = texts.into_iter().filter(|_| dice.once_in(3)).collect();
+    let mut texts: Vec<&str> = texts.into_iter().filter(|_| dice.once_in(3)).collect();
+    let shares = dice.once_in(3);
+    // What a store can grant ahead, at a pace for which that pays.
+    let leases = shares && dice.once_in(2);
+    if leases {
+        texts = vec!["4000/s", "3000/s leaky burst=2"];
+    }
     let keys = [
         None,
         None,
@@ -156,7 +174,14 @@ fn rules(dice: &mut Dice) -> Rules {
         None => dice.pick(&[Follow::Nothing, Follow::Redirects, Follow::Redirects]),
         Some(_) => Follow::Nothing,
     };
-    Rules {
+    let sharing = shares.then(|| Sharing {
+        slots: Cost::new(dice.pick(&[0, 0, 0, 1, 3, 5])),
+        on_loss: dice.pick(&[OnLoss::Stop, OnLoss::Local, OnLoss::Open]),
+        grace: Duration::from_millis(dice.below(300)),
+        fresh: Duration::from_secs(1),
+        only: None,
+    });
+    let drawn = Rules {
         slots: Cost::new(dice.below(6)),
         per_host: Cost::new(dice.below(9).saturating_sub(4)),
         limits,
@@ -206,14 +231,22 @@ fn rules(dice: &mut Dice) -> Rules {
             jobs: usize::try_from(1 + dice.below(40)).unwrap(),
             bytes: 1 + dice.below(30_000),
         },
-        sharing: dice.once_in(3).then(|| Sharing {
-            slots: Cost::new(dice.below(6)),
-            on_loss: dice.pick(&[OnLoss::Stop, OnLoss::Local, OnLoss::Open]),
-            grace: Duration::from_millis(dice.below(300)),
-            fresh: Duration::from_secs(1),
-            only: None,
-        }),
+        sharing,
         ..Rules::default()
+    };
+    if leases { lasting(drawn) } else { drawn }
+}
+
+/// The same for a run that nothing but its input ends, as a rule; what is learnt is not granted ahead.
+fn lasting(rules: Rules) -> Rules {
+    Rules {
+        adaptive: false,
+        slots: Cost::new(20),
+        arrivals: Arrivals::Closed,
+        time: None,
+        queue_timeout: None,
+        stop_if: Vec::new(),
+        ..rules
     }
 }
 
@@ -460,6 +493,7 @@ impl World {
                     assert!(grant.charged_at <= self.now);
                     assert!(grant.charged_at >= self.now.before(slack));
                     assert!(!self.recording.contains_key(&ticket));
+                    self.goes_by(ticket, &grant);
                     if let Some(flight) = self.flying.get_mut(&ticket) {
                         assert!(flight.waits && flight.seq == seq, "{seq} goes on");
                         (flight.waits, flight.sent, flight.head) = (false, false, None);
@@ -516,11 +550,17 @@ impl World {
     /// The store is told something.
     fn wish(&mut self, wish: Wanted) {
         match wish {
-            Wanted::Admit { id, parts, .. } => {
-                assert!(!parts.is_empty() && self.engine.rules.sharing.is_some());
-                let last = self.store.asks.back();
-                assert!(last.is_none_or(|(last, _)| *last < id));
-                self.store.asks.push_back((id, parts));
+            Wanted::Admit { id, parts, .. } => self.asks(id, Asked { parts, ahead: None }),
+            Wanted::Lease {
+                id,
+                parts,
+                most,
+                reach,
+                ..
+            } => {
+                assert!(most > 0 && !self.drains() && !self.store.away);
+                let ahead = Some((most, reach));
+                self.asks(id, Asked { parts, ahead });
             }
             Wanted::Moved(bill, at) => {
                 assert_eq!(self.store.marks.get(&bill.mark), Some(&bill.cost));
@@ -531,7 +571,7 @@ impl World {
                 assert_eq!(paid, Some(bill.cost), "it is settled once");
             }
             Wanted::Pause(..) => {}
-            Wanted::Lease(bill) => {
+            Wanted::Hold(bill) => {
                 assert!(bill.of == Common::Slots && bill.mark.is_own());
                 let is_new = self.store.marks.insert(bill.mark, bill.cost).is_none();
                 assert!(is_new, "{bill:?} is held already");
@@ -549,6 +589,72 @@ impl World {
         }
     }
 
+    fn asks(&mut self, id: AskId, asked: Asked) {
+        assert!(!asked.parts.is_empty() && self.engine.rules.sharing.is_some());
+        let last = self.store.asks.back();
+        assert!(last.is_none_or(|(last, _)| *last < id));
+        self.store.asks.push_back((id, asked));
+    }
+
+    /// So many are charged one after the other for these parts: what the first is called.
+    fn charges(&mut self, parts: &[Part], times: u64) -> Box<[Mark]> {
+        let store = &mut self.store;
+        let first = parts.iter().map(|part| {
+            let first = store.charged + 1;
+            store.charged += times;
+            let marks = (first..first + times).map(Mark);
+            store.marks.extend(marks.map(|mark| (mark, part.cost)));
+            Mark(first)
+        });
+        first.collect()
+    }
+
+    /// Some of what is asked for ahead, each for its moment, and the first of them.
+    fn grants_ahead(&mut self, parts: &[Part], most: u64, reach: Duration) -> (Answer, Tick) {
+        let times = 1 + self.dice.below(most);
+        let first = self.charges(parts, times);
+        // It may be heard of too late.
+        let ago = Duration::from_millis(self.dice.pick(&[0, 0, 0, 1, 3]));
+        let at = self.now.before(ago);
+        let each = reach / u32::try_from(times).unwrap();
+        let each = each.mul_f64(self.dice.pick(&[0.0, 0.2, 1.0]));
+        let at = at.after(self.dice.pick(&[Duration::ZERO, each]));
+        let spans = (0..times).map(|nth| each * u32::try_from(nth).unwrap());
+        let after: Box<[Duration]> = spans.collect();
+        let leased = Leased { first, after };
+        for (nth, after) in (0..).zip(&leased.after) {
+            let marks = leased.marks(nth).into_iter();
+            self.store
+                .ahead
+                .extend(marks.map(|mark| (mark, at.after(*after))));
+        }
+        (Answer::Leased(leased), at)
+    }
+
+    /// A try goes by what the store has granted: by each grant one, and by those ahead at their moments.
+    fn goes_by(&mut self, ticket: Ticket, grant: &Grant) {
+        for mark in self.engine.roll.peek(ticket).holds.marks() {
+            assert!(self.store.marks.contains_key(&mark), "{mark:?} is no more");
+            let Some(at) = self.store.ahead.get(&mark) else {
+                continue;
+            };
+            assert!(self.store.gone.insert(mark), "{mark:?} goes twice");
+            let slack = self.engine.rules.slack;
+            assert!(*at <= grant.charged_at && *at >= self.now.before(slack));
+        }
+    }
+
+    /// What was granted ahead has gone, or was given back.
+    fn nothing_is_hoarded(&self) {
+        let store = &self.store;
+        let left = store
+            .ahead
+            .keys()
+            .filter(|mark| store.marks.contains_key(mark));
+        let kept: Vec<_> = left.filter(|mark| !store.gone.contains(mark)).collect();
+        assert_eq!(kept, [&Mark(0); 0], "it is kept");
+    }
+
     /// The store says something.
     fn hear_store(&mut self, rare: bool) {
         let word = if self.store.away {
@@ -563,10 +669,11 @@ impl World {
             Word::Away(problem, self.now)
         } else if rare && self.dice.once_in(20) {
             let members = u32::try_from(1 + self.dice.below(4)).unwrap();
-            if self.dice.once_in(2) {
-                Word::Emptied
-            } else {
-                Word::Members(members)
+            let reach = Duration::from_millis(self.dice.below(3) * 100);
+            match self.dice.below(3) {
+                0 => Word::Emptied,
+                1 => Word::Members(members),
+                _ => Word::Reach(reach),
             }
         } else if rare && let Some(taught) = self.store.taught.pop() {
             let told = match &taught.lesson {
@@ -585,21 +692,19 @@ impl World {
                 ..Known::default()
             };
             Word::Learnt(taught.of, taught.lane, Box::new(known))
-        } else if let Some((id, parts)) = self.store.asks.pop_front() {
+        } else if let Some((id, Asked { parts, ahead })) = self.store.asks.pop_front() {
             let wait = Duration::from_millis(self.dice.below(50));
             let all: Vec<HeldBy> = parts.iter().map(|part| HeldBy::Limit(part.of)).collect();
             let by = self.dice.pick(&all);
             let by = self.dice.pick(&[by, by, by, HeldBy::Pause]);
-            let answer = if self.dice.once_in(3) {
-                Answer::Refused(by, wait)
-            } else {
-                let charged = parts.iter().map(|part| {
-                    self.store.charged += 1;
-                    let mark = Mark(self.store.charged);
-                    self.store.marks.insert(mark, part.cost);
-                    Charged { mark, more: 0 }
-                });
-                Answer::Granted(charged.collect())
+            let answer = match ahead {
+                _ if self.dice.once_in(3) => Answer::Refused(by, wait),
+                None => Answer::Granted(self.charges(&parts, 1)),
+                Some((most, reach)) => {
+                    let (answer, at) = self.grants_ahead(&parts, most, reach);
+                    let word = Word::Answered(id, answer);
+                    return self.tell(Event::Store(word, at));
+                }
             };
             Word::Answered(id, answer)
         } else {
@@ -994,8 +1099,14 @@ impl World {
     }
 
     /// To the end of the run: time passes, and everything asked for is answered. Returns how often a job asked whether
-    /// its origin is back, and how often a try went on elsewhere.
-    fn run(mut self) -> [usize; 2] {
+    /// its origin is back, how often a try went on elsewhere, and how often one went by what was granted ahead.
+    fn run(mut self) -> [usize; 3] {
+        // What was granted ahead lapses within its slack.
+        let step = if self.engine.gate.leases().is_some() {
+            3_000
+        } else {
+            30_000
+        };
         for turn in 0.. {
             assert!(turn < 20_000, "the run does not end");
             let next = self.decide();
@@ -1006,9 +1117,7 @@ impl World {
             let pending = self.flying.len() + self.recording.len() + store;
             let comes = pending > 0 || (self.asked > 0 && self.input_open);
             assert!(comes || next.is_some(), "the run waits for nothing");
-            let pause = self
-                .now
-                .after(Duration::from_micros(self.dice.below(30_000)));
+            let pause = self.now.after(Duration::from_micros(self.dice.below(step)));
             self.now = match next {
                 Some(next) if self.dice.once_in(2) || !comes => next.min(pause.max(next)),
                 Some(_) | None => pause,
@@ -1023,12 +1132,14 @@ impl World {
                     (self.recorded.len() + self.withdrawn.len()) as u64
                 );
                 assert!(!self.input_open && self.engine.roll.len() == 0);
+                self.nothing_is_hoarded();
             }
             End::TimeUp | End::Signalled(_) | End::Stopped(_) | End::StoreLost(_)
                 if !self.stopped =>
             {
                 assert!(self.flying.is_empty() && self.recording.is_empty());
                 assert_eq!(self.engine.roll.len(), 0);
+                self.nothing_is_hoarded();
             }
             End::TimeUp
             | End::Signalled(_)
@@ -1056,23 +1167,31 @@ impl World {
         assert_eq!(counts.read, counts.done() + counts.cancelled);
         assert_eq!(counts.done(), self.recorded.len() as u64, "{end:?}");
         assert_eq!(counts.done_before, self.done_before);
-        [self.asked_origins, self.went_on]
+        [self.asked_origins, self.went_on, self.store.gone.len()]
     }
+}
+
+/// How many; more of them in a soak by hand: `SHAPER_ROUNDS=20000 cargo test --lib upheaval`.
+fn worlds() -> u64 {
+    let asked = std::env::var("SHAPER_ROUNDS").ok();
+    asked.and_then(|rounds| rounds.parse().ok()).unwrap_or(600)
 }
 
 #[test]
 fn counts_add_up_every_ask_is_answered_and_every_run_ends_whatever_happens() {
-    let (mut asked_origins, mut went_on) = (0, 0);
-    for seed in 0..600 {
+    let (mut asked_origins, mut went_on, mut by_lease) = (0, 0, 0);
+    for seed in 0..worlds() {
         let run = std::panic::catch_unwind(|| World::new(seed).run());
         assert!(run.is_ok(), "seed {seed}, see above");
-        let [asked, went] = run.unwrap_or_default();
+        let [asked, went, leased] = run.unwrap_or_default();
         asked_origins += asked;
         went_on += went;
+        by_lease += leased;
     }
     assert!(
         asked_origins > 50,
         "{asked_origins} times a breaker was open"
     );
-    assert!(went_on > 100, "{went_on} times a try went on");
+    assert!(went_on > 60, "{went_on} times a try went on");
+    assert!(by_lease > 100, "{by_lease} times a try went by a lease");
 }

@@ -160,6 +160,9 @@ pub struct Store {
     pub asks: u64,
     /// Of those, refused.
     pub refused: u64,
+    /// Of those, granted ahead and not used.
+    #[serde(default)]
+    pub lapsed: u64,
     /// The most runs that shared it at once.
     pub members: u32,
     /// How often it was away.
@@ -175,6 +178,7 @@ impl Store {
         Self {
             asks: seen.asks,
             refused: seen.refused,
+            lapsed: seen.lapsed,
             members: seen.members,
             times_away: seen.times_away,
             away_ms: ms(seen.away),
@@ -186,6 +190,7 @@ impl Store {
         StoreSeen {
             asks: self.asks,
             refused: self.refused,
+            lapsed: self.lapsed,
             members: self.members,
             times_away: self.times_away,
             away: of_millis(self.away_ms),

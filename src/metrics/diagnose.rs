@@ -235,8 +235,12 @@ const FINDINGS: [fn(&Seen) -> Option<String>; 15] = [
     |seen| {
         let store = seen.summary.unseen?.store;
         (store.asks > 0).then(|| {
+            let lapsed = match store.lapsed {
+                0 => String::new(),
+                lapsed => format!(", {lapsed} not used by their moments"),
+            };
             format!(
-                "the limits were shared by up to {}; {} the store, {} refused at first",
+                "the limits were shared by up to {}; {} the store, {} refused at first{lapsed}",
                 plural(store.members.into(), "process", "processes"),
                 plural(store.asks, "grant was asked of", "grants were asked of"),
                 store.refused
@@ -843,6 +847,7 @@ mod tests {
                 store: StoreSeen {
                     asks: 40,
                     refused: 7,
+                    lapsed: 2,
                     members: 4,
                     times_away: 2,
                     away: Duration::from_secs(3),
@@ -861,7 +866,7 @@ mod tests {
             "1 failed try was not repeated",
             "12 % of all tries were retries",
             "the breaker paused an origin 3 times, 62.0 s in all, as its tries failed in a row",
-            "the limits were shared by up to 4 processes; 40 grants were asked of the store, 7 refused",
+            "the limits were shared by up to 4 processes; 40 grants were asked of the store, 7 refused at first, 2 not used",
             "the store that shares the limits was away 2 times, 3.00 s in all",
             "the store lost what it held 1 time: each limit began anew",
             "the retry budget (10 % of the jobs) held 37 retries back, 12.3 s in all",

@@ -80,6 +80,8 @@ pub struct StoreSeen {
     pub asks: u64,
     /// Of those, refused: they asked again.
     pub refused: u64,
+    /// Of those, granted ahead and not used.
+    pub lapsed: u64,
     /// The most runs that shared it at once, this one among them.
     pub members: u32,
     /// How often it was away.
@@ -104,6 +106,7 @@ impl Unseen {
         let (own, store) = (&mut self.store, other.store);
         own.asks += store.asks;
         own.refused += store.refused;
+        own.lapsed += store.lapsed;
         own.members = own.members.max(store.members);
         own.times_away += store.times_away;
         own.away += store.away;

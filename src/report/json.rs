@@ -46,6 +46,7 @@ fn store(report: &Report) -> Option<Value> {
             "members": store.members,
             "asks": store.asks,
             "refused": store.refused,
+            "lapsed": store.lapsed,
             "away": store.times_away,
             "away_ms": millis(store.away),
             "emptied": store.emptied,

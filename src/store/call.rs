@@ -8,7 +8,7 @@ use twox_hash::XxHash3_64;
 
 use super::lore::{Lore, lore_of};
 use super::shared::{Shared, Terms};
-use crate::engine::share::{Answer, AskId, Charged, Common, HeldBy, Mark, Part, Wish};
+use crate::engine::share::{Answer, AskId, Common, HeldBy, Leased, Mark, Part, Wish};
 use crate::error::{Exit, Problem};
 use crate::limit::{Counts, Known};
 use crate::units::nanos;
@@ -105,6 +105,8 @@ pub enum Heard {
         at: u64,
         /// What all have learnt of the limits of servers, where that is new here.
         learnt: Vec<(Counts, Arc<str>, Known)>,
+        /// What is granted ahead to others reaches so far; nothing of it is seen where this is zero.
+        reach: Duration,
         /// What became of the asks, and for which moment of that clock those are charged that are granted.
         answers: Vec<(AskId, Answer, u64)>,
     },
@@ -145,7 +147,7 @@ impl Caller {
     pub fn next(&mut self, wishes: &mut VecDeque<Wish>, chore: Chore) -> Call {
         let mut asks = 0;
         let fits = wishes.iter().take(WISHES).take_while(|wish| {
-            asks += usize::from(matches!(wish, Wish::Admit { .. }));
+            asks += usize::from(matches!(wish, Wish::Admit { .. } | Wish::Lease { .. }));
             asks <= ASKS
         });
         let fits = fits.count();
@@ -156,10 +158,11 @@ impl Caller {
                 Wish::Settle(bill, ..) if bill.of == Common::Slots => {
                     self.leases.remove(&bill.mark);
                 }
-                Wish::Lease(bill) => {
+                Wish::Hold(bill) => {
                     self.leases.insert(bill.mark, bill.cost.get());
                 }
                 Wish::Admit { .. }
+                | Wish::Lease { .. }
                 | Wish::Moved(..)
                 | Wish::Settle(..)
                 | Wish::Pause(..)
@@ -250,10 +253,11 @@ impl Caller {
     ) -> Option<Heard> {
         let members = words.next()?.parse().ok()?;
         let at = words.next()?.parse().ok()?;
+        let reach = micros_of(words)?;
         let mut answers = Vec::new();
         self.waits_at.clear();
         for wish in &call.wishes {
-            let Wish::Admit { id, parts, .. } = wish else {
+            let (Wish::Admit { id, parts, .. } | Wish::Lease { id, parts, .. }) = wish else {
                 continue;
             };
             let mut charged_at: u64 = at;
@@ -262,6 +266,17 @@ impl Caller {
                     charged_at = charged_at.saturating_sub(words.next()?.parse().ok()?);
                     Answer::Granted(self.granted(parts, words)?)
                 }
+                "*" => {
+                    let count = words.next()?.parse().ok()?;
+                    // The first may be one for a moment to come.
+                    let age: i64 = words.next()?.parse().ok()?;
+                    charged_at = charged_at.saturating_add_signed(age.checked_neg()?);
+                    let first = parts.iter().map(|_| mark(words)).collect::<Option<_>>()?;
+                    let after = (0..count)
+                        .map(|_| micros_of(words))
+                        .collect::<Option<_>>()?;
+                    Answer::Leased(Leased { first, after })
+                }
                 "-" => {
                     let by = match words.next()?.parse::<usize>() {
                         Ok(row) => HeldBy::Limit(self.terms.row(row).of),
@@ -269,7 +284,7 @@ impl Caller {
                     };
                     let states = parts.iter().filter_map(|part| self.state_of(part));
                     self.waits_at.extend(states.collect::<Vec<_>>());
-                    Answer::Refused(by, Duration::from_micros(words.next()?.parse().ok()?))
+                    Answer::Refused(by, micros_of(words)?)
                 }
                 _ => return None,
             };
@@ -279,6 +294,7 @@ impl Caller {
             members,
             at,
             learnt,
+            reach,
             answers,
         })
     }
@@ -287,15 +303,14 @@ impl Caller {
         &mut self,
         parts: &[Part],
         words: &mut impl Iterator<Item = &'a str>,
-    ) -> Option<Box<[Charged]>> {
+    ) -> Option<Box<[Mark]>> {
         let mut charged = Vec::with_capacity(parts.len());
         for part in parts {
-            let mark = Mark(words.next()?.parse().ok()?);
-            let more = words.next()?.parse().ok()?;
+            let mark = mark(words)?;
             if part.of == Common::Slots {
                 self.leases.insert(mark, part.cost.get());
             }
-            charged.push(Charged { mark, more });
+            charged.push(mark);
         }
         Some(charged.into())
     }
@@ -316,11 +331,22 @@ fn lanes_of(wish: &Wish) -> Vec<(Counts, &Arc<str>)> {
             learnt.collect()
         }
         Wish::Learn(taught) => vec![(taught.of, &taught.lane)],
-        // Whatever else is said of one leaves what is learnt as it was.
-        Wish::Moved(..) | Wish::Settle(..) | Wish::Pause(..) | Wish::Owe(_) | Wish::Lease(_) => {
-            Vec::new()
-        }
+        // What is learnt is never granted ahead, and whatever else is said of it leaves it as it was.
+        Wish::Lease { .. }
+        | Wish::Moved(..)
+        | Wish::Settle(..)
+        | Wish::Pause(..)
+        | Wish::Owe(_)
+        | Wish::Hold(_) => Vec::new(),
     }
+}
+
+fn mark<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Mark> {
+    Some(Mark(words.next()?.parse().ok()?))
+}
+
+fn micros_of<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Duration> {
+    Some(Duration::from_micros(words.next()?.parse().ok()?))
 }
 
 fn unread(reply: &str) -> Problem {

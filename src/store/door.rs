@@ -20,6 +20,9 @@ const RENEW: Duration = Duration::from_secs(5);
 /// Between two tries to reach a store that is away: doubled from the first to the last.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
+/// Nothing is granted for a moment that is so far ahead.
+const AHEAD: Duration = Duration::from_secs(10);
+
 /// So often the store is asked how late it is, at the start.
 const GLANCES: u32 = 5;
 
@@ -61,6 +64,8 @@ struct Watch {
     renew_at: Tick,
     /// What a request and its answer take at least, these days.
     trip: Duration,
+    /// What is granted ahead to others reaches so far.
+    reach: Duration,
     /// When the call in flight was sent first.
     sent: Tick,
     /// What the clock of the store was at the start of the run, in microseconds, at least.
@@ -85,6 +90,7 @@ impl<T: Fn(Word, Tick)> Door<T> {
             beat_at: now.after(BEAT),
             renew_at: now.after(RENEW),
             trip: Duration::ZERO,
+            reach: Duration::ZERO,
             sent: now,
             began: self.began,
             away: Here::Yes,
@@ -108,9 +114,14 @@ impl<T: Fn(Word, Tick)> Door<T> {
                     members,
                     at,
                     learnt,
+                    reach,
                     answers,
                 }) => {
                     watch.heard(at, self.clock.now());
+                    if !answers.is_empty() && reach != watch.reach {
+                        watch.reach = reach;
+                        self.say(Word::Reach(reach));
+                    }
                     if members != self.members {
                         self.members = members;
                         self.say(Word::Members(members));
@@ -274,12 +285,16 @@ impl<T: Fn(Word, Tick)> Door<T> {
         for (id, answer, at) in answers {
             let answer = match answer {
                 Answer::Refused(by, wait) => Answer::Refused(by, wait.saturating_sub(early)),
-                granted @ Answer::Granted(_) => granted,
+                granted @ (Answer::Granted(_) | Answer::Leased(_)) => granted,
             };
-            let at = watch.moment(at);
             // A clock that was set back tells nothing.
             let earliest = watch.sent.before(self.slack).min(now);
-            (self.tell)(Word::Answered(id, answer), at.clamp(earliest, now));
+            let latest = match answer {
+                Answer::Leased(_) => now.after(AHEAD),
+                Answer::Granted(_) | Answer::Refused(..) => now,
+            };
+            let at = watch.moment(at).clamp(earliest, latest);
+            (self.tell)(Word::Answered(id, answer), at);
         }
     }
 

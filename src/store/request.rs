@@ -9,7 +9,7 @@ use twox_hash::XxHash3_128;
 
 use super::call::{Call, Caller, Chore};
 use super::shared::{EXACT, Row, as_json, micros};
-use crate::engine::share::{Bill, Common, Debt, Taught, Wish};
+use crate::engine::share::{Bill, Common, Debt, Part, Taught, Wish};
 use crate::limit::{Lesson, Standing, Used};
 use crate::units::{Tick, nanos};
 
@@ -83,8 +83,15 @@ struct Work<'a> {
     learn: Vec<Teaches<'a>>,
     /// States of which is learnt, and which version of that is known here.
     versions: Vec<(usize, u64)>,
-    /// Lane, how long ago it could have gone, and for each part its state, cost and more.
-    asks: Vec<(usize, u64, Vec<u64>)>,
+    asks: Vec<Ask>,
+}
+
+/// Lane, how long ago it could have gone, and for each part its state and cost. Ahead also how many at most, and how far.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Ask {
+    Now(usize, u64, Vec<u64>),
+    Ahead(usize, u64, Vec<u64>, u64, u64),
 }
 
 /// A lesson, told so long ago.
@@ -238,18 +245,20 @@ impl<'a> Building<'a> {
                 parts,
                 ..
             } => {
-                let lane = self.lane(lane);
-                let parts = parts.iter().flat_map(|part| {
-                    let (state, dearest) = self.of(part.of, part.key.as_ref());
-                    [
-                        state as u64,
-                        part.cost.get().min(dearest),
-                        part.more.min(dearest),
-                    ]
-                });
-                let parts = parts.collect();
-                let age = self.ago(*could_go);
-                self.work.asks.push((lane, age, parts));
+                let ask = Ask::Now(self.lane(lane), self.ago(*could_go), self.parts(parts));
+                self.work.asks.push(ask);
+            }
+            Wish::Lease {
+                lane,
+                could_go,
+                parts,
+                most,
+                reach,
+                ..
+            } => {
+                let (age, parts) = (self.ago(*could_go), self.parts(parts));
+                let ask = Ask::Ahead(self.lane(lane), age, parts, *most, micros(*reach));
+                self.work.asks.push(ask);
             }
             Wish::Moved(bill, at) => {
                 let place = self.caller.terms.place(bill.of);
@@ -284,7 +293,7 @@ impl<'a> Building<'a> {
                 self.work.owed.extend(owed);
             }
             Wish::Learn(taught) => self.teaches(taught),
-            Wish::Lease(bill) => {
+            Wish::Hold(bill) => {
                 // It may have been given back since.
                 if self.caller.leases.contains_key(&bill.mark) {
                     let (state, cost) = self.bill(bill);
@@ -313,6 +322,14 @@ impl<'a> Building<'a> {
             back,
             said,
         });
+    }
+
+    fn parts(&mut self, parts: &'a [Part]) -> Vec<u64> {
+        let parts = parts.iter().flat_map(|part| {
+            let (state, dearest) = self.of(part.of, part.key.as_ref());
+            [state as u64, part.cost.get().min(dearest)]
+        });
+        parts.collect()
     }
 
     /// What is owed stops at twice what a limit holds.

@@ -16,6 +16,8 @@ const TEXT: &str = concat!(
     include_str!("lua/call.lua"),
     include_str!("lua/look.lua"),
     include_str!("lua/done.lua"),
+    include_str!("lua/line.lua"),
+    include_str!("lua/lease.lua"),
     include_str!("lua/ask.lua"),
     include_str!("lua/end.lua"),
 );

@@ -9,13 +9,22 @@ use shaper::drive::modelled::{Draws, Modelled};
 use shaper::drive::simulated::{Api, Store};
 use shaper::engine::Signal;
 use shaper::engine::share::{
-    Answer, AskId, Charged, Common, HeldBy, Mark, OnLoss, Part, Sharing, Taught, Wish, Word,
+    Answer, AskId, Common, HeldBy, Leased, Mark, OnLoss, Part, Sharing, Taught, Wish, Word,
 };
 use shaper::error::{Exit, Problem};
 use shaper::limit::{Adaptive, Hold, Known, Lesson, Limit, Ready, Setting, Slots, Used};
 use shaper::quota::Provider;
+use shaper::units::nanos;
 
 type Key = (Common, Option<Arc<str>>);
+
+/// Only limits are granted ahead.
+fn number(of: Common) -> u64 {
+    match of {
+        Common::Slots | Common::Learnt(_) => 0,
+        Common::Limit(number) => 1 + number as u64,
+    }
+}
 
 /// The state that all members share.
 #[derive(Default)]
@@ -72,16 +81,69 @@ impl Model {
             self.marks += 1;
             let mark = Mark(self.marks);
             self.holds.insert(mark, hold);
-            Charged { mark, more: 0 }
+            mark
         });
         Answer::Granted(charged.collect())
     }
 
-    fn hear(&mut self, now: Tick, wish: Wish) -> Option<(AskId, Answer)> {
+    /// As many as fit one after the other until then, for their moments; how long after `now` the first is, too.
+    fn lease(
+        &mut self,
+        now: Tick,
+        parts: &[Part],
+        most: u64,
+        reach: Duration,
+    ) -> (Answer, Duration) {
+        let (mut first, mut moments, mut at) = (None, Vec::new(), now);
+        while moments.len() < usize::try_from(most).unwrap() {
+            for part in parts {
+                match self.limit(part.of, part.key.as_ref()).ready(at, part.cost) {
+                    Ready::At(ready) => at = ready,
+                    other => panic!("{other:?}"),
+                }
+            }
+            if at > now.after(reach) {
+                break;
+            }
+            let marks = parts.iter().map(|part| {
+                let hold = self.limit(part.of, part.key.as_ref()).take(at, part.cost);
+                // Those of one part count up from that of the first.
+                let mark = Mark(self.marks + 1 + 1_000_000 * number(part.of));
+                self.holds.insert(mark, hold);
+                mark
+            });
+            let marks: Box<[Mark]> = marks.collect();
+            self.marks += 1;
+            first.get_or_insert(marks);
+            moments.push(at);
+        }
+        let Some(first) = first else {
+            let wait = at.since(now.after(reach));
+            return (
+                Answer::Refused(HeldBy::Limit(parts[0].of), wait),
+                Duration::ZERO,
+            );
+        };
+        let after = moments.iter().map(|at| at.since(moments[0])).collect();
+        let leased = Leased { first, after };
+        (Answer::Leased(leased), moments[0].since(now))
+    }
+
+    fn hear(&mut self, now: Tick, wish: Wish) -> Option<(AskId, Answer, Duration)> {
         match wish {
+            Wish::Lease {
+                id,
+                parts,
+                most,
+                reach,
+                ..
+            } => {
+                let (answer, first) = self.lease(now, &parts, most, reach);
+                return Some((id, answer, first));
+            }
             Wish::Admit {
                 id, lane, parts, ..
-            } => return Some((id, self.admit(now, &lane, &parts))),
+            } => return Some((id, self.admit(now, &lane, &parts), Duration::ZERO)),
             Wish::Moved(bill, at) => {
                 let mut hold = self.holds.remove(&bill.mark).unwrap();
                 self.limit(bill.of, bill.key.as_ref()).moved(&mut hold, at);
@@ -105,7 +167,7 @@ impl Model {
                 }
             }
             Wish::Learn(taught) => self.learn(&taught),
-            Wish::Lease(bill) => {
+            Wish::Hold(bill) => {
                 let hold = self.limit(bill.of, None).take(now, bill.cost);
                 assert!(self.holds.insert(bill.mark, hold).is_none());
             }
@@ -133,6 +195,8 @@ struct Member {
     model: Rc<RefCell<Model>>,
     latency: Duration,
     words: BTreeMap<(Tick, u64), Word>,
+    /// The moments of what is granted.
+    first: HashMap<AskId, Tick>,
     count: u64,
     away: bool,
     queued: Vec<Wish>,
@@ -148,6 +212,7 @@ impl Member {
             model: Rc::clone(model),
             latency: Duration::from_millis(1),
             words: BTreeMap::new(),
+            first: HashMap::new(),
             count: 0,
             away: false,
             queued: Vec::new(),
@@ -202,7 +267,7 @@ impl Member {
     }
 
     fn handle(&mut self, now: Tick, mut wish: Wish) {
-        if let Wish::Lease(bill) | Wish::Settle(bill, ..) = &mut wish
+        if let Wish::Hold(bill) | Wish::Settle(bill, ..) = &mut wish
             && bill.mark.is_own()
         {
             bill.mark.0 ^= self.nth << 32;
@@ -212,12 +277,15 @@ impl Member {
             Wish::Learn(taught) => vec![(Common::Learnt(taught.of), Some(taught.lane.clone()))],
             _ => Vec::new(),
         };
+        // Half of the way is that to the store; nobody else asks it meanwhile.
         let answer = self.model.borrow_mut().hear(now, wish);
         for key in &touches {
             self.learns(now, key);
         }
-        if let Some((id, answer)) = answer {
-            self.say(now.after(self.latency), Word::Answered(id, answer));
+        if let Some((id, answer, first)) = answer {
+            let heard = now.after(self.latency);
+            self.say(heard, Word::Answered(id, answer));
+            self.first.insert(id, heard.after(first));
         }
     }
 }
@@ -235,7 +303,7 @@ impl Store for Member {
         self.words.keys().next().map(|(at, _)| *at)
     }
 
-    fn take(&mut self, now: Tick) -> Option<Word> {
+    fn take(&mut self, now: Tick) -> Option<(Word, Tick)> {
         self.next().filter(|at| *at <= now)?;
         let (_, word) = self.words.pop_first()?;
         match &word {
@@ -248,7 +316,11 @@ impl Store for Member {
             }
             _ => {}
         }
-        Some(word)
+        let moment = match &word {
+            Word::Answered(id, _) => self.first.remove(id),
+            _ => None,
+        };
+        Some((word, moment.unwrap_or(now)))
     }
 }
 
@@ -739,10 +811,7 @@ fn a_signal_does_not_wait_for_the_store_and_what_that_grants_later_goes_back() {
     actions.clear();
     let now = Tick(MILLI);
     engine.tell(now, Event::Signal(Signal::Interrupt, now), &mut actions);
-    let granted = Answer::Granted(Box::new([Charged {
-        mark: Mark(7),
-        more: 0,
-    }]));
+    let granted = Answer::Granted(Box::new([Mark(7)]));
     let word = Word::Answered(asked.unwrap(), granted);
     engine.tell(now, Event::Store(word, now), &mut actions);
     engine.decide(now, &mut actions);
@@ -781,7 +850,7 @@ fn a_grant_that_is_heard_of_too_late_goes_back_and_is_asked_for_again() {
     for (mark, charged_at, goes) in [(Mark(7), Tick(MILLI), false), (Mark(8), now, true)] {
         let id = asked(&actions).expect("it asks");
         actions.clear();
-        let granted = Answer::Granted(Box::new([Charged { mark, more: 0 }]));
+        let granted = Answer::Granted(Box::new([mark]));
         let word = Word::Answered(id, granted);
         engine.tell(now, Event::Store(word, charged_at), &mut actions);
         engine.decide(now, &mut actions);
@@ -806,4 +875,41 @@ fn what_was_sent_while_the_store_was_away_counts_when_it_is_back() {
     let first = seen.sent[before - 5] + 10 * SECOND;
     assert!(seen.sent[before] >= first, "{:?}", seen.sent);
     assert!(seen.sent[before] < first + SECOND, "{:?}", seen.sent);
+}
+
+/// What went at which moments of the store, as a run tells it: the least time between so many of them.
+fn least_gap(granted: &[u64], apart: usize) -> u64 {
+    let gaps = granted.windows(apart + 1);
+    gaps.map(|all| all[apart] - all[0]).min().unwrap()
+}
+
+#[test]
+fn over_a_long_way_an_evenly_spaced_limit_reaches_its_rate_and_keeps_it() {
+    for (text, millis, jobs) in [
+        ("20/s", 500, 200),
+        ("200/s", 50, 1_000),
+        ("2000/s", 20, 4_000),
+        ("2000/s leaky", 20, 4_000),
+        ("50/s burst=5", 100, 400),
+    ] {
+        let spec: Spec = text.parse().unwrap();
+        let limits = vec![spec.clone()];
+        let model = Model::new(&limits, None);
+        let mut member = Member::of(&model);
+        member.latency = Duration::from_millis(millis);
+        let seen = run(shared(Some(400), limits, OnLoss::Stop), jobs, FAST, member);
+        assert_eq!(seen.end, End::Finished);
+        assert_eq!(seen.summary.tally.counts.ok, jobs, "{text}");
+        let burst = usize::try_from(spec.burst.get()).unwrap();
+        let each = nanos(spec.rate.period) / spec.rate.count.get();
+        assert!(least_gap(&seen.sent, burst) >= each, "{text}");
+        // After a few ways it goes at its rate.
+        let (half, last) = (seen.sent.len() / 2, seen.sent.len() - 1);
+        let took = seen.sent[last] - seen.sent[half];
+        let at_rate = (last - half) as u64 * each;
+        assert!(
+            took <= at_rate + at_rate / 50,
+            "{text}: {took}, not {at_rate}"
+        );
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::thread;
 use std::time::Duration;
 
-use shaper::engine::share::{Answer, AskId, Charged, Common, Debt, HeldBy, Mark, Part, Wish};
+use shaper::engine::share::{Answer, AskId, Common, Debt, HeldBy, Mark, Part, Wish};
 use shaper::limit::{Spec, Used};
 use shaper::store::{Caller, Chore, Heard, Shared, Time, Who};
 use shaper::units::Cost;
@@ -22,7 +22,7 @@ fn of(texts: &[&str]) -> Vec<Spec> {
 fn refused(answer: &Answer) -> Duration {
     match answer {
         Answer::Refused(_, wait) => *wait,
-        Answer::Granted(_) => panic!("granted"),
+        Answer::Granted(_) | Answer::Leased(_) => panic!("{answer:?}"),
     }
 }
 
@@ -83,7 +83,7 @@ fn every_key_ends_when_it_no_longer_counts() {
     let Answer::Granted(charged) = &answer else {
         panic!("{answer:?}");
     };
-    member.settle(0, bill(&parts[1], &charged[1]), Used::Known(7));
+    member.settle(0, bill(&parts[1], charged[1]), Used::Known(7));
     member.call(0, vec![Wish::Pause("lane".into(), tick(SECOND))]);
     refused(&member.ask(0, 0, &parts));
     let keys = server.keys();
@@ -178,7 +178,7 @@ fn a_clock_that_goes_back_neither_opens_nor_closes_a_limit_for_longer_than_it_ta
         let Answer::Granted(charged) = &answer else {
             panic!("{answer:?}");
         };
-        member.moved(hour, bill(&part(0, 10), &charged[0]));
+        member.moved(hour, bill(&part(0, 10), charged[0]));
         // A little back: what was charged still counts.
         let near = hour - 300_000;
         refused(&member.ask(near, near, &[part(0, 10)]));
@@ -265,34 +265,6 @@ fn a_limit_whose_numbers_a_double_does_not_hold_is_refused_with_the_bound() {
 }
 
 #[test]
-fn more_is_taken_as_far_as_it_fits_and_given_back_by_parts() {
-    let server = Server::start();
-    let what = shared("more", &of(&["10/s burst=10", "10/s window"]));
-    let mut member = Member::join(&server, &what, "m", 0);
-    let with_more = |limit, more| Part {
-        more,
-        ..part(limit, 2)
-    };
-    let answer = member.ask(0, 0, &[with_more(0, 5), with_more(1, 5)]);
-    let Answer::Granted(charged) = answer else {
-        panic!("{answer:?}");
-    };
-    let more: Vec<u64> = charged.iter().map(|charged| charged.more).collect();
-    assert_eq!(more, [5, 0], "only buckets give more");
-    let answer = member.ask(0, 0, &[with_more(0, 100)]);
-    let Answer::Granted(rest) = answer else {
-        panic!("{answer:?}");
-    };
-    assert_eq!(rest[0].more, 1);
-    refused(&member.ask(0, 0, &[part(0, 1)]));
-    // Of what was taken beyond, three were not used.
-    let unused = part(0, 3);
-    member.settle(0, bill(&unused, &charged[0]), Used::NeverSent);
-    granted(&member.ask(0, 0, &[part(0, 3)]));
-    refused(&member.ask(0, 0, &[part(0, 1)]));
-}
-
-#[test]
 fn a_cost_above_what_a_limit_holds_goes_when_that_is_full_and_is_owed_whole() {
     let server = Server::start();
     for (text, opens) in [
@@ -309,7 +281,7 @@ fn a_cost_above_what_a_limit_holds_goes_when_that_is_full_and_is_owed_whole() {
         let Answer::Granted(charged) = answer else {
             panic!("{answer:?}");
         };
-        member.moved(0, bill(&dear, &charged[0]));
+        member.moved(0, bill(&dear, charged[0]));
         let mut now = 0;
         while let Answer::Refused(_, wait) = member.ask(now, 0, &[part(0, 1)]) {
             now += u64::try_from(wait.as_micros()).unwrap();
@@ -360,10 +332,9 @@ fn what_is_owed_and_forgiven_is_not_given_back_later() {
     let (five, one) = (part(0, 5), part(0, 1));
     let first = granted(&member.ask(0, 0, std::slice::from_ref(&five)))[0];
     let second = granted(&member.ask(0, 0, std::slice::from_ref(&one)))[0];
-    let of = |part: &Part, mark| bill(part, &Charged { mark, more: 0 });
     // From 4 down to minus 10, and what lies below is forgiven.
-    member.settle(0, of(&one, second), Used::Known(1_000_000));
-    member.settle(0, of(&five, first), Used::Known(0));
+    member.settle(0, bill(&one, second), Used::Known(1_000_000));
+    member.settle(0, bill(&five, first), Used::Known(0));
     let mut now = 0;
     while let Answer::Refused(_, wait) = member.ask(now, 0, std::slice::from_ref(&one)) {
         now += u64::try_from(wait.as_micros()).unwrap();
@@ -390,8 +361,7 @@ fn slots_of_one_that_was_killed_are_free_after_their_lease_and_not_before() {
     // Had it only been stopped, its try is in flight all the same, and it says so.
     one.call_with(26 * SECOND, vec![], Chore::Renew);
     let mark = granted(&two.ask(41 * SECOND, 0, &slot))[0];
-    let of = bill(&slot[0], &Charged { mark, more: 0 });
-    two.settle(41 * SECOND, of, Used::Unknown);
+    two.settle(41 * SECOND, bill(&slot[0], mark), Used::Unknown);
     granted(&two.ask(41 * SECOND, 0, &slot));
 }
 
@@ -406,14 +376,11 @@ fn slots_of_tries_that_nobody_asked_for_are_held_as_all_others_are_and_each_is_g
         of: Common::Slots,
         ..part(0, 1)
     }];
-    let own = |number| {
-        let mark = Mark::own(number);
-        bill(&slot[0], &Charged { mark, more: 0 })
-    };
+    let own = |number| bill(&slot[0], Mark::own(number));
     let back = |number| Wish::Settle(own(number), tick(SECOND), Used::Unknown);
     // Each calls its own the first: they are two, and a third that is over already is none.
-    one.call(0, vec![Wish::Lease(own(1))]);
-    two.call(0, vec![Wish::Lease(own(1)), Wish::Lease(own(2)), back(2)]);
+    one.call(0, vec![Wish::Hold(own(1))]);
+    two.call(0, vec![Wish::Hold(own(1)), Wish::Hold(own(2)), back(2)]);
     refused(&one.ask(1, 0, &slot));
     one.call_with(10 * SECOND, vec![], Chore::Renew);
     two.call_with(10 * SECOND, vec![], Chore::Renew);
@@ -430,7 +397,7 @@ fn a_call_that_arrives_after_a_later_one_does_nothing() {
     let mut member = Member::join(&server, &what, "one", 0);
     let part = part(0, 60);
     let answer = member.ask(0, 0, std::slice::from_ref(&part));
-    let back = Wish::Settle(bill(&part, &charged_of(&answer)), tick(1), Used::Known(30));
+    let back = Wish::Settle(bill(&part, granted(&answer)[0]), tick(1), Used::Known(30));
     let call = member.caller.next(&mut vec![back].into(), Chore::None);
     let time = Time::Told(BEGAN + 1);
     let request = member.caller.request(&call, tick(1), Duration::ZERO, time);
@@ -450,18 +417,13 @@ fn what_left_later_than_was_thought_counts_from_when_it_left() {
     let mut member = Member::join(&server, &what, "one", 0);
     let part = part(0, 2);
     let answer = member.ask(0, 0, std::slice::from_ref(&part));
-    let bill = bill(&part, &charged_of(&answer));
+    let bill = bill(&part, granted(&answer)[0]);
     // Nobody would have thought that it was on its way for so long; its place is free again.
     let late = 1_500_000;
     member.moved_at(late, bill, late);
     let refused = member.ask(late + 1, late + 1, std::slice::from_ref(&part));
     assert!(matches!(refused, Answer::Refused(..)), "{refused:?}");
     granted(&member.ask(late + 1_000_000 + 20_000, 0, &[part]));
-}
-
-fn charged_of(answer: &Answer) -> Charged {
-    let mark = granted(answer)[0];
-    Charged { mark, more: 0 }
 }
 
 #[test]

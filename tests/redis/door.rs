@@ -95,7 +95,8 @@ impl Run {
     async fn gets(&mut self, parts: &[Part]) -> Mark {
         loop {
             match self.ask(parts).await {
-                Answer::Granted(charged) => return charged[0].mark,
+                Answer::Granted(charged) => return charged[0],
+                answer @ Answer::Leased(_) => panic!("{answer:?}"),
                 Answer::Refused(_, wait) => {
                     let again = self.clock.now().after(wait);
                     self.clock.sleep_until(again).await;

@@ -30,7 +30,6 @@ fn part(counts: Counts, units: u64) -> Part {
         of: Common::Learnt(counts),
         key: Some("http://h".into()),
         cost: Cost::new(units).unwrap(),
-        more: 0,
     }
 }
 
@@ -355,8 +354,7 @@ impl Pair {
                 refills,
             }),
             Says::NeverSent => {
-                let charged = shaper::engine::share::Charged { mark, more: 0 };
-                let bill = bill(&part(self.counts, units), &charged);
+                let bill = bill(&part(self.counts, units), mark);
                 self.member.settle(self.now, bill, Used::NeverSent);
                 self.own.settle(hold, now, Used::NeverSent);
                 return;

@@ -217,10 +217,9 @@ impl Pair {
         };
         let mark = granted(&answer)[0];
         let hold = self.own.take(at, cost(units));
-        let charged = shaper::engine::share::Charged { mark, more: 0 };
         self.open.push(Taken {
             hold,
-            bill: bill(&part, &charged),
+            bill: bill(&part, mark),
             leaves: Some(self.now + leaves),
         });
         self.leave();

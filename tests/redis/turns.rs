@@ -68,8 +68,9 @@ impl Run {
                 Answer::Granted(charged) => {
                     self.left -= 1;
                     self.sends.push(now);
-                    left.push(Wish::Moved(bill(&parts[0], &charged[0]), tick(now)));
+                    left.push(Wish::Moved(bill(&parts[0], charged[0]), tick(now)));
                 }
+                Answer::Leased(_) => panic!("{answer:?}"),
                 Answer::Refused(_, wait) => {
                     let at = now + u64::try_from(wait.as_micros()).unwrap();
                     next = Some(next.map_or(at, |next: u64| next.min(at)));
@@ -190,6 +191,6 @@ fn units_that_are_given_back_reach_those_who_wait_within_a_tenth_of_a_second() {
         panic!("all is taken");
     };
     assert_eq!(wait, Duration::from_millis(100));
-    one.settle(50_000, bill(&part, &charged[0]), Used::Known(0));
+    one.settle(50_000, bill(&part, charged[0]), Used::Known(0));
     granted(&two.ask(100_000, 0, &[part]));
 }

@@ -101,6 +101,7 @@ fn replay(
             }
             match member.ask(now, arrives, &parts) {
                 Answer::Granted(charged) => break charged,
+                answer @ Answer::Leased(_) => panic!("{answer:?}"),
                 Answer::Refused(_, wait) => {
                     let again = now + u64::try_from(wait.as_micros()).unwrap();
                     let next = settles.first_key_value().map(|(at, _)| *at);
@@ -110,7 +111,7 @@ fn replay(
         };
         admitted.push((number(request, "id"), now));
         for (part, charged) in parts.iter().zip(&*charged) {
-            let bill = bill(part, charged);
+            let bill = bill(part, *charged);
             member.moved(now, bill.clone());
             let shaper::engine::share::Common::Limit(limit) = part.of else {
                 panic!("no slots here");

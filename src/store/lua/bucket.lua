@@ -52,7 +52,8 @@ function bucket.load(s)
     v = { level = rule.start, last = min(began, now), n = now, first = now, peaks = {} }
     s.v = v
   end
-  if v.last - now > divided_up(rule.full, rule.c) then
+  -- What was granted ahead has its moment later than it was granted.
+  if v.last - now > divided_up(rule.full, rule.c) + (v.ahead or 0) then
     v.last = now
   end
   if now - v.last > IDLE and level_at(s, now - IDLE) >= rule.full then
@@ -69,16 +70,14 @@ function bucket.due(s, from, total)
   return from + divided_up(missing, s.rule.c)
 end
 
-function bucket.take(s, at, cost, more)
+function bucket.take(s, at, cost)
   local v, rule = s.v, s.rule
   at = max(at, v.last)
   local level = level_at(s, at)
-  local fits = floor(max(level, 0) / rule.p) - cost
-  more = max(min(more, fits), 0)
   local mark = push(v, level)
-  v.level = level - (cost + more) * rule.p
-  v.last = at
-  return mark, more
+  v.level = level - cost * rule.p
+  v.last, v.ahead = at, max(at - now, 0)
+  return mark
 end
 
 local function give_back(v, rule, mark, back)

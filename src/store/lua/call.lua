@@ -52,6 +52,14 @@ if record then
   end
 end
 
+-- When one that waits has come, if it does. One that asks ahead comes before its moment.
+local function comes_by(waits)
+  return waits.at - (waits.early or 0) + waits.grace
+end
+
+-- How far what is granted ahead to others reaches, as far as this call sees.
+local reach = 0
+
 -- States: each is read once, when it is first needed, and written once, at the end.
 local states = {}
 local function state(nth)
@@ -65,17 +73,26 @@ local function state(nth)
   s = { limit = limit, rule = rule, kind = kinds[rule.kind], key = KEYS[place], log = KEYS[place + 1] }
   s.lump = s.kind.lumps and rule.count or nil
   local kept = redis.call('GET', s.key)
-  local queue
+  local queue, sharers
   if kept then
-    s.v, queue = unpack(cmsgpack.unpack(kept))
+    s.v, queue, sharers = unpack(cmsgpack.unpack(kept))
   end
   s.kind.load(s)
   s.queue = {}
   for _, waits in ipairs(queue or {}) do
-    if now <= waits.at + waits.grace then
+    if now <= comes_by(waits) then
       s.queue[#s.queue + 1] = waits
     else
       s.dirty = true
+    end
+  end
+  s.sharers = {}
+  for _, other in ipairs(sharers or {}) do
+    if other.at <= now and now <= other.at + other.reach + LINGERS then
+      s.sharers[#s.sharers + 1] = other
+      if other.who ~= me then
+        reach = max(reach, other.reach)
+      end
     end
   end
   states[nth] = s

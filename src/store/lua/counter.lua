@@ -84,7 +84,7 @@ function counter.take(s, at, cost)
   v.last = max(at, s.v.last)
   s.v.began, s.v.previous, s.v.current = v.began, v.previous, v.current
   s.v.carried, s.v.last = v.carried, v.last
-  return v.began, 0
+  return v.began
 end
 
 -- Only the windows that paid get anything back, as long as they count. The mark is when the first of them began.

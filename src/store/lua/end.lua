@@ -5,17 +5,18 @@
 local LEFT = 5000
 
 for _, s in pairs(states) do
-  if call.leave then
-    for place = #s.queue, 1, -1 do
-      if s.queue[place].who == me then
-        table.remove(s.queue, place)
+  for _, list in ipairs(call.leave and { s.queue, s.sharers } or {}) do
+    for place = #list, 1, -1 do
+      if list[place].who == me then
+        table.remove(list, place)
         s.dirty = true
       end
     end
   end
   if s.dirty then
     local until_fresh = kept_until(s.kind.fresh(s))
-    redis.call('SET', s.key, cmsgpack.pack({ s.v, s.queue }), 'PX', until_fresh)
+    local sharers = #s.sharers > 0 and s.sharers or nil
+    redis.call('SET', s.key, cmsgpack.pack({ s.v, s.queue, sharers }), 'PX', until_fresh)
     if s.kind.log then
       redis.call('PEXPIRE', s.log, until_fresh)
     end
@@ -68,7 +69,7 @@ if call.leave then
   redis.call('SET', RECORD, cmsgpack.pack({ call = call.number, reply = 'left' }), 'PX', LEFT)
   return 'left'
 end
-local answer = 'done ' .. digits(redis.call('ZCARD', MEMBERS)) .. ' ' .. digits(now) .. ' ' .. table.concat(reply, ' ')
+local answer = 'done ' .. digits(redis.call('ZCARD', MEMBERS)) .. ' ' .. digits(now) .. ' ' .. digits(reach) .. ' ' .. table.concat(reply, ' ')
 -- What others have taught, where this member does not know it yet.
 local lore = {}
 for _, known in ipairs(call.versions) do

@@ -54,7 +54,7 @@ function fixed.take(s, at, cost)
   local fits = max(min(cost, s.rule.count - open.level), 0)
   v.open, v.began, v.last = true, open.began, at
   v.level, v.carried = open.level + fits, open.carried + cost - fits
-  return v.began, 0
+  return v.began
 end
 
 -- Only the windows that paid get anything back. The mark is when the first of them began.

@@ -13,6 +13,8 @@ local me = call.member
 local NEVER = 2 ^ 53
 -- A member that was not heard for so long is away.
 local AWAY = 6000000
+-- Who has asked for grants ahead is reckoned with for so much longer than it reaches.
+local LINGERS = 100000
 -- A record is kept for so long: a call that is repeated within it is not charged again.
 local RECORDED = 60000
 -- How much longer than it matters a key is kept, in milliseconds.

@@ -297,7 +297,7 @@ do
     if at < v.since then
       v.before = v.taken
     end
-    return v.taken, 0
+    return v.taken
   end
 
   -- What was never sent is there again.

@@ -48,7 +48,7 @@ end
 function slots.take(s, _, cost)
   s.v.n = s.v.n + 1
   lease(s, s.v.n, cost)
-  return s.v.n, 0
+  return s.v.n
 end
 
 -- One that has ended meanwhile begins again: its try is in flight whatever others were granted.

@@ -167,7 +167,7 @@ function window.take(s, at, cost)
   v.n = v.n + 1
   v.last = max(v.last, at)
   insert(s, v.n, cost, now + s.rule.hold)
-  return v.n, 0
+  return v.n
 end
 
 -- When it left is known, and counts: also where that was later than was thought, and it is not in the log any more.
