@@ -6,6 +6,7 @@
 mod apart;
 mod event;
 mod meter;
+mod moments;
 mod order;
 mod own;
 mod proved;
