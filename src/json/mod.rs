@@ -5,4 +5,5 @@ mod plain;
 mod pointer;
 
 pub use members::{Member, Name, members};
+pub use plain::run;
 pub use pointer::{Pointer, find};

@@ -210,7 +210,7 @@ fn inside(around: u64, bracket: u64) -> Option<u64> {
 
 /// How many bytes of a string stand before the first quote, backslash or control character.
 #[inline]
-fn run(bytes: &[u8]) -> usize {
+pub fn run(bytes: &[u8]) -> usize {
     match word(bytes) {
         Some(short) if short < 8 => short,
         Some(_) | None => long_run(bytes),

@@ -23,7 +23,7 @@ pub(super) fn put(body: &Bytes, line: &mut Object<'_>) {
 pub(super) fn put_as(name: &str, body: &Bytes, line: &mut Object<'_>) {
     match str::from_utf8(body) {
         Ok(text) if !is_shorter_as_base64(text) => put_text(body, text, line.key(name)),
-        Ok(_) | Err(_) => put_base64(body, line.key(format!("{name}_base64"))),
+        Ok(_) | Err(_) => put_base64(body, line.key(&format!("{name}_base64"))),
     }
 }
 

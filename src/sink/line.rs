@@ -13,6 +13,7 @@ use super::format::Format;
 use super::text::Text;
 use crate::fields::Fields;
 use crate::job::{History, JobHash, Keys, without_credentials};
+use crate::json::run;
 use crate::limit::{Counts, KeyBy, Spec, keys_of};
 use crate::outcome::{Credentials, FailureKind, Hop, Outcome, Try, UnitsSpent};
 use crate::stream::Stream;
@@ -110,9 +111,9 @@ impl Form {
         line.put("line", place.line);
         match self.inputs {
             Inputs::One => {}
-            Inputs::Several => line.put("file", &*place.file),
+            Inputs::Several => line.string("file", Some(&place.file)),
         }
-        line.put("id", id);
+        line.string("id", id);
         hexadecimal(hash, line.key("job"));
         // It takes the place of an earlier result, which failed.
         if job.is_some_and(|job| job.history == History::Failed) {
@@ -121,39 +122,39 @@ impl Form {
         if let Some(job) = job.filter(|job| job.round > 0) {
             line.put("round", job.round);
         }
-        line.put("status", outcome.status.word());
+        line.string("status", Some(outcome.status.word()));
         line.put("http_status", outcome.tries.last().and_then(status));
         line.put("attempts", outcome.tries.len());
         line.millis("queue_ms", outcome.queue);
         match outcome.queue {
             Some(_) => waits(outcome, line.key("wait_ms")),
-            None => line.put("wait_ms", ()),
+            None => line.null("wait_ms"),
         }
         line.millis("latency_ms", outcome.latency());
         line.millis("connect_ms", outcome.connect());
         line.millis("since_due_ms", outcome.since_due());
         match outcome.units {
             Some(spent) => self.tokens(spent, line.key("tokens")),
-            None => line.put("tokens", ()),
+            None => line.null("tokens"),
         }
         if let Some(job) = job.filter(|_| !self.keys.is_empty()) {
             line.put("per", self.per(&job.keys));
         }
         self.tries(outcome, line.key("tries"));
-        line.put("url", job.map(|job| job.target.shown()));
+        line.string("url", job.map(|job| job.target.shown()).as_deref());
         match (self.headers, reply) {
             (Keep::Keep, Some(reply)) => headers(&reply.head.headers, line.key("headers")),
-            (Keep::Keep, None) | (Keep::None, _) => line.put("headers", ()),
+            (Keep::Keep, None) | (Keep::None, _) => line.null("headers"),
         }
         match (self.body, reply) {
             (Keep::Keep, Some(reply)) => body::put(&reply.body, &mut line),
-            (Keep::Keep, None) | (Keep::None, _) => line.put("body", ()),
+            (Keep::Keep, None) | (Keep::None, _) => line.null("body"),
         }
         match job.and_then(|job| job.meta()) {
             Some(meta) => one_line(meta, line.key("meta")),
-            None => line.put("meta", ()),
+            None => line.null("meta"),
         }
-        line.put("error", error(outcome));
+        line.error(error(outcome));
         line.end();
         out.push(b'\n');
     }
@@ -188,7 +189,7 @@ impl Form {
             kind: failure.kind.word(),
             message: Cow::Borrowed(&failure.message),
         });
-        line.put("error", error);
+        line.error(error);
         if !made.hops.is_empty() {
             self.hops(&made.hops, line.key("hops"));
         }
@@ -213,7 +214,7 @@ impl Form {
                 each.millis("max", Some(gaps.max));
                 each.end();
             }
-            None => object.put("gap_ms", ()),
+            None => object.null("gap_ms"),
         }
         object.put("output_tokens", stream.output);
         object.millis("token_ms", pace.per_token);
@@ -229,7 +230,7 @@ impl Form {
                 out.push(b',');
             }
             let mut line = Object::begin(out);
-            line.put("url", &*hop.url);
+            line.string("url", Some(&hop.url));
             line.put("http_status", hop.status.as_u16());
             line.put("granted_us", hop.granted.map(|at| self.micros(at)));
             line.put("sent_us", hop.sent.map(|at| self.micros(at)));
@@ -287,38 +288,80 @@ impl<'a> Object<'a> {
     fn any_key(&mut self, name: &str) -> &mut Text {
         self.out.push(self.before);
         self.before = b',';
-        put(name, self.out);
+        string(name, self.out);
         self.out.push(b':');
         self.out
     }
 
-    /// The same for a name that has nothing to escape. Of a name in the code, the copy is a few stores.
-    #[expect(
-        clippy::inline_always,
-        reason = "the copy of a name of known length is a store or two"
-    )]
-    #[inline(always)]
-    pub(super) fn key(&mut self, name: impl AsRef<[u8]>) -> &mut Text {
-        let name = name.as_ref();
-        self.out.reserve(name.len() + 4);
+    /// The same for a name that has nothing to escape.
+    fn plain_key(&mut self, name: &[u8]) -> &mut Text {
         self.out.push(self.before);
+        self.before = b',';
         self.out.push(b'"');
         self.out.extend_from_slice(name);
         self.out.extend_from_slice(b"\":");
+        self.out
+    }
+
+    /// The same for one in the code.
+    #[expect(clippy::inline_always, reason = "see Object::begun")]
+    #[inline(always)]
+    pub(super) fn key(&mut self, name: &str) -> &mut Text {
+        self.begun(name, "")
+    }
+
+    /// A name in the code, and what its value begins with, in one piece: its length is known, so the copy is a few stores
+    /// and room is looked for once.
+    #[inline(always)]
+    fn begun(&mut self, name: &str, value: &str) -> &mut Text {
+        const LONGEST: usize = 40;
+        let (behind, length) = (name.len() + 2, name.len() + value.len() + 4);
+        let mut piece = [b'"'; LONGEST];
+        piece[0] = self.before;
+        piece[2..behind].copy_from_slice(name.as_bytes());
+        piece[behind + 1] = b':';
+        piece[behind + 2..length].copy_from_slice(value.as_bytes());
+        self.out.extend_from_slice(&piece[..length]);
         self.before = b',';
         self.out
     }
 
-    #[expect(clippy::inline_always, reason = "see key")]
+    #[expect(clippy::inline_always, reason = "see Object::begun")]
     #[inline(always)]
     pub(super) fn put(&mut self, name: &str, value: impl Serialize) {
         put(value, self.key(name));
     }
 
+    #[expect(clippy::inline_always, reason = "see Object::begun")]
+    #[inline(always)]
+    fn null(&mut self, name: &str) {
+        self.begun(name, "null");
+    }
+
+    #[expect(clippy::inline_always, reason = "see Object::begun")]
+    #[inline(always)]
+    fn string(&mut self, name: &str, value: Option<&str>) {
+        match value {
+            Some(text) => string(text, self.key(name)),
+            None => self.null(name),
+        }
+    }
+
+    #[expect(clippy::inline_always, reason = "see Object::begun")]
+    #[inline(always)]
     fn millis(&mut self, name: &str, span: Option<Duration>) {
         match span {
             Some(span) => millis(span, self.key(name)),
-            None => self.put(name, ()),
+            None => self.null(name),
+        }
+    }
+
+    #[expect(clippy::inline_always, reason = "see Object::begun")]
+    #[inline(always)]
+    fn error(&mut self, error: Option<ErrorRow<'_>>) {
+        match error {
+            Some(error) => self.put("error", error),
+            None => self.null("error"),
         }
     }
 
@@ -333,6 +376,17 @@ impl<'a> Object<'a> {
 
 pub(super) fn put(value: impl Serialize, out: &mut Vec<u8>) {
     serde_json::to_writer(out, &value).expect("memory takes all, and every key is a string");
+}
+
+/// A string. Nearly all have nothing to escape, and finding that alone is quicker.
+fn string(text: &str, out: &mut Vec<u8>) {
+    if run(text.as_bytes()) < text.len() {
+        return put(text, out);
+    }
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
 }
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -380,17 +434,17 @@ fn headers(fields: &Fields, out: &mut Text) {
         }
         let mut others = all.clone().filter(|(other, _)| *other == name).peekable();
         // RFC 9110 §5.1: no letter of a name has to be escaped.
-        let out = object.key(name);
+        let out = object.plain_key(name);
         if others.peek().is_none() {
-            put(shown(name, value), out);
+            string(&shown(name, value), out);
             continue;
         }
         lists.push(name);
         out.push(b'[');
-        put(shown(name, value), out);
+        string(&shown(name, value), out);
         for (_, value) in others {
             out.push(b',');
-            put(shown(name, value), out);
+            string(&shown(name, value), out);
         }
         out.push(b']');
     }
