@@ -20,16 +20,32 @@ use crate::fields::text;
 use crate::outcome::{Failure, FailureKind, Head, Reached, Reply};
 use crate::units::{Tick, show_span};
 
+/// What all tries of a client share.
+#[derive(Debug)]
+pub(super) struct Common {
+    pub(super) spec: Arc<ClientSpec>,
+    pub(super) told: Told,
+    aside: Aside,
+}
+
+impl Common {
+    pub(super) fn of(spec: ClientSpec) -> Self {
+        Self {
+            spec: Arc::new(spec),
+            told: Told::default(),
+            aside: Aside::default(),
+        }
+    }
+}
+
 /// What a try needs to know besides its request.
 pub(super) struct Attempt {
     ticket: Ticket,
     /// Host and port, for messages.
     pub(super) host: Rc<str>,
-    pub(super) spec: Arc<ClientSpec>,
+    common: Rc<Common>,
     pub(super) grant: Grant,
     pub(super) clock: Clock,
-    told: Told,
-    aside: Rc<Aside>,
     /// Of its answer.
     codings: Result<Vec<Coding>, Spoilt>,
     /// Of an answer that is a stream of events.
@@ -69,24 +85,24 @@ impl Attempt {
     pub(super) fn new(
         ticket: Ticket,
         host: Rc<str>,
-        spec: Arc<ClientSpec>,
+        common: Rc<Common>,
         grant: Grant,
         clock: Clock,
-        told: Told,
-        aside: Rc<Aside>,
     ) -> Self {
         Self {
             ticket,
             host,
-            spec,
+            common,
             grant,
             clock,
-            told,
-            aside,
             codings: Ok(Vec::new()),
             streaming: None,
             ended: false,
         }
+    }
+
+    pub(super) fn spec(&self) -> &ClientSpec {
+        &self.common.spec
     }
 
     pub(super) fn tell_connected(&self) {
@@ -111,7 +127,7 @@ impl Attempt {
     }
 
     fn tell(&self, event: Event) {
-        self.told.tell(event);
+        self.common.told.tell(event);
     }
 
     /// The body of an answer with this head comes now. Fails if more of it is announced than is kept.
@@ -122,7 +138,7 @@ impl Attempt {
     ) -> Result<Coming, Failure> {
         self.codings = codings(&head.headers);
         let codings = self.codings.as_deref().unwrap_or_default();
-        let most = self.spec.max_body;
+        let most = self.spec().max_body;
         if head.status.is_success() && streams(head) {
             self.streaming = Some(Box::new(Streaming::new(codings, most)));
         }
@@ -151,9 +167,8 @@ impl Attempt {
         let digest = Digest {
             codings: mem::replace(&mut self.codings, Ok(Vec::new())),
             kind,
-            spec: Arc::clone(&self.spec),
         };
-        digest.begin(body, &self.aside)
+        digest.begin(body, &self.common.spec, &self.common.aside)
     }
 
     /// Why nothing is to be had out of it.
@@ -195,7 +210,7 @@ impl Attempt {
     }
 
     fn too_long(&self) -> Failure {
-        let (host, most) = (&self.host, self.spec.max_body);
+        let (host, most) = (&self.host, self.spec().max_body);
         Failure {
             kind: FailureKind::BodyTooLarge,
             reached: Reached::Answered,
@@ -205,7 +220,7 @@ impl Attempt {
 
     /// Until when more has to come, if something came at `last`.
     pub(super) fn patience(&self, last: Tick) -> Tick {
-        match self.spec.read_timeout {
+        match self.spec().read_timeout {
             Some(gap) => last.after(gap).min(self.grant.give_up_at),
             None => self.grant.give_up_at,
         }
@@ -221,7 +236,7 @@ impl Attempt {
         };
         let host = &self.host;
         let gap = self
-            .spec
+            .spec()
             .read_timeout
             .filter(|_| reached != Reached::NotSent);
         let message = match gap {

@@ -25,7 +25,6 @@ pub(super) struct Digest {
     /// How it is compressed, first to last.
     pub(super) codings: Result<Vec<Coding>, Spoilt>,
     pub(super) kind: Kind,
-    pub(super) spec: Arc<ClientSpec>,
 }
 
 /// What a body is of.
@@ -75,63 +74,66 @@ impl Future for Digesting {
 }
 
 impl Digest {
-    pub(super) fn begin(self, body: Coming, aside: &Aside) -> Digesting {
-        match self.at_once(body) {
+    pub(super) fn begin(self, body: Coming, spec: &Arc<ClientSpec>, aside: &Aside) -> Digesting {
+        match self.at_once(body, spec) {
             Ok(done) => Digesting::Done(Some(done)),
-            Err(body) => Digesting::Beside(aside.work(move || self.whole(body))),
+            Err(body) => {
+                let spec = Arc::clone(spec);
+                Digesting::Beside(aside.work(move || self.whole(body, &spec)))
+            }
         }
     }
 
     /// If it takes no longer than some sends; else it returns the body.
-    fn at_once(&self, body: Coming) -> Result<Result<Digested, Spoilt>, Coming> {
+    fn at_once(&self, body: Coming, spec: &ClientSpec) -> Result<Result<Digested, Spoilt>, Coming> {
         let codings = match &self.codings {
             Ok(codings) if codings.is_empty() => {
-                return if body.len() <= LARGE || !self.looks() {
-                    Ok(Ok(self.look(body.into_whole())))
+                return if body.len() <= LARGE || !self.looks(spec) {
+                    Ok(Ok(self.look(body.into_whole(), spec)))
                 } else {
                     Err(body)
                 };
             }
             // As that of a HEAD.
-            _ if body.len() == 0 => return Ok(Ok(self.look(Vec::new()))),
+            _ if body.len() == 0 => return Ok(Ok(self.look(Vec::new(), spec))),
             Ok(codings) => codings,
             Err(spoilt) => return Ok(Err(spoilt.clone())),
         };
-        let most = self.spec.max_body;
+        let most = spec.max_body;
         match body.only().filter(|all| all.len() <= LARGE) {
             Some(all) => match undone(codings, Box::new(all), most.min(LARGE as u64), || 0) {
                 Err(Spoilt::TooLong | Spoilt::TooManyParts) if most > LARGE as u64 => Err(body),
-                undone => Ok(undone.map(|body| self.look(body))),
+                undone => Ok(undone.map(|body| self.look(body, spec))),
             },
             None => Err(body),
         }
     }
 
     /// However long it takes.
-    fn whole(self, body: Coming) -> Result<Digested, Spoilt> {
+    fn whole(self, body: Coming, spec: &ClientSpec) -> Result<Digested, Spoilt> {
         let body = match &*self.codings.clone()? {
             [] => body.into_whole(),
             codings => {
                 let parts = body.into_parts();
                 let left = parts.left();
-                undone(codings, Box::new(parts), self.spec.max_body, || left.get())?
+                undone(codings, Box::new(parts), spec.max_body, || left.get())?
             }
         };
-        Ok(self.look(body))
+        Ok(self.look(body, spec))
     }
 
     /// Whether anything is looked for in the body.
-    fn looks(&self) -> bool {
+    fn looks(&self, spec: &ClientSpec) -> bool {
         let for_usage = match self.kind {
-            Kind::Whole => self.spec.usage != UsageRule::Ignored,
+            Kind::Whole => spec.usage != UsageRule::Ignored,
             Kind::Stream | Kind::UnseenStream => true,
             Kind::Refusal => false,
         };
-        for_usage || self.spec.fault.is_some()
+        for_usage || spec.fault.is_some()
     }
 
-    fn look(&self, body: Vec<u8>) -> Digested {
-        let (usage, at) = (&self.spec.usage, self.spec.fault.as_ref());
+    fn look(&self, body: Vec<u8>, spec: &ClientSpec) -> Digested {
+        let (usage, at) = (&spec.usage, spec.fault.as_ref());
         let (mut output, mut meter) = (None, None);
         let used = match self.kind {
             Kind::Whole => usage.read(&body),
@@ -172,11 +174,10 @@ mod tests {
     use crate::client::ClientSpec;
     use crate::client::coming::Shape;
 
-    fn digest(codings: &[Coding], spec: ClientSpec) -> Digest {
+    fn digest(codings: &[Coding]) -> Digest {
         Digest {
             codings: Ok(codings.to_vec()),
             kind: Kind::Whole,
-            spec: Arc::new(spec),
         }
     }
 
@@ -219,7 +220,8 @@ mod tests {
                 (Shape::Parts, &[Coding::Gzip; 2], gzip(&gzip(&body))),
             ] {
                 let aside = Aside::default();
-                let digesting = digest(codings, counts()).begin(coming(shape, &came), &aside);
+                let digesting =
+                    digest(codings).begin(coming(shape, &came), &counts().into(), &aside);
                 let what = format!("{length} bytes, {codings:?}");
                 assert_eq!(
                     matches!(digesting, Digesting::Beside(_)),
@@ -235,9 +237,9 @@ mod tests {
 
     #[test]
     fn a_large_body_in_which_nothing_is_looked_for_is_not_handed_over() {
-        let digest = digest(&[], ClientSpec::default());
         let body = coming(Shape::Whole, &vec![b'x'; 2 * LARGE]);
-        assert!(matches!(digest.at_once(body), Ok(Ok(_))));
+        let found = digest(&[]).at_once(body, &ClientSpec::default());
+        assert!(matches!(found, Ok(Ok(_))));
     }
 
     #[tokio::test]
@@ -254,7 +256,9 @@ mod tests {
             };
             let whole = gzip(&vec![b'x'; 3 << 20]);
             let body = coming(Shape::Parts, &whole[..whole.len() - 4]);
-            let told = digest(&[Coding::Gzip], spec).begin(body, &aside).await;
+            let told = digest(&[Coding::Gzip])
+                .begin(body, &spec.into(), &aside)
+                .await;
             match (told, spoilt) {
                 (Err(Spoilt::TooLong), Spoilt::TooLong) => {}
                 (Err(Spoilt::Damaged(why)), Spoilt::Damaged(begins)) => {
@@ -273,9 +277,10 @@ mod tests {
         ] {
             let digest = Digest {
                 codings,
-                ..digest(&[], counts())
+                ..digest(&[])
             };
-            let found = digest.at_once(Coming::default()).unwrap().unwrap();
+            let found = digest.at_once(Coming::default(), &counts());
+            let found = found.unwrap().unwrap();
             assert!(found.body.is_empty());
         }
     }

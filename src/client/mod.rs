@@ -37,8 +37,7 @@ use crate::job::{Job, Origin};
 use crate::outcome::{Failure, FailureKind, Reached};
 use crate::retry::FaultAt;
 use crate::usage::UsageRule;
-use aside::Aside;
-use attempt::Attempt;
+use attempt::{Attempt, Common};
 use direct::{Direct, Exchange, Server};
 pub use failure::mend;
 pub use files::{Ends, Room, raise_file_limit};
@@ -48,7 +47,6 @@ use reqwest::{Library, Setup};
 pub use route::{Detour, Proxies, Proxy, Route};
 use tls::Tls;
 pub use tls::TlsSpec;
-use told::Told;
 use tries::Tries;
 
 /// How requests are sent.
@@ -185,7 +183,7 @@ impl Via {
 /// at once, and at most [`ClientSpec::kept`].
 #[derive(Debug)]
 pub struct Client {
-    spec: Arc<ClientSpec>,
+    common: Rc<Common>,
     /// Where all requests go, if not each to the origin of its job.
     only: Option<Origin>,
     pool: Rc<Pool<Carrier>>,
@@ -195,8 +193,6 @@ pub struct Client {
     library: Setup,
     carried: Carried,
     tries: Tries<Exchange>,
-    told: Told,
-    aside: Rc<Aside>,
 }
 
 /// What has carried requests; all copies tell the same.
@@ -277,9 +273,7 @@ impl Client {
             library,
             carried: Carried::default(),
             tries: Tries::default(),
-            told: Told::default(),
-            aside: Rc::default(),
-            spec: Arc::new(spec),
+            common: Rc::new(Common::of(spec)),
         })
     }
 
@@ -294,11 +288,7 @@ impl Client {
     ///
     /// To be called within a tokio runtime.
     pub fn start(&mut self, ticket: Ticket, job: &Job, grant: Grant, clock: Clock) {
-        let attempt = |host| {
-            let spec = Arc::clone(&self.spec);
-            let (told, aside) = (self.told.clone(), Rc::clone(&self.aside));
-            Attempt::new(ticket, host, spec, grant, clock, told, aside)
-        };
+        let attempt = |host| Attempt::new(ticket, host, Rc::clone(&self.common), grant, clock);
         let origin = self.only.as_ref().unwrap_or(&job.origin);
         let now = clock.now();
         match self.pool.enter(origin, now, || self.carrier(job)) {
@@ -310,13 +300,13 @@ impl Client {
                         self.tries.begin(exchange);
                     }
                     Carrier::Library(library) => {
-                        let course = library.start(attempt, job, self.spec.via, lease);
+                        let course = library.start(attempt, job, self.common.spec.via, lease);
                         self.tries.begin_other(course);
                     }
                 }
             }
             Err(why) => {
-                let host = host(&self.spec.via.url(job));
+                let host = host(&self.common.spec.via.url(job));
                 let end = Err(why.failure(&host));
                 attempt(host).end(now, end);
             }
@@ -330,7 +320,7 @@ impl Client {
     pub fn prepare(&mut self, job: &Job, most: usize, clock: Clock) {
         let origin = self.only.as_ref().unwrap_or(&job.origin);
         if let Some(Carrier::Direct(server)) = self.pool.carrier(origin)
-            && let Some(course) = direct::open_ahead(&server, &self.spec, most, clock)
+            && let Some(course) = direct::open_ahead(&server, &self.common.spec, most, clock)
         {
             self.tries.begin_other(course);
         }
@@ -340,7 +330,7 @@ impl Client {
     pub fn go_on(&mut self) -> impl Future<Output = ()> {
         poll_fn(|cx| {
             self.tries.poll(cx);
-            if self.told.is_empty() {
+            if self.common.told.is_empty() {
                 Poll::Pending
             } else {
                 Poll::Ready(())
@@ -350,7 +340,7 @@ impl Client {
 
     /// Adds what is told and was not heard yet, in its order.
     pub fn hear(&self, events: &mut Vec<Event>) {
-        self.told.hear(events);
+        self.common.told.hear(events);
     }
 
     /// What is to carry the requests of an origin that has a job.
@@ -361,9 +351,9 @@ impl Client {
     }
 
     fn choose(&self, job: &Job) -> Result<Carrier, Refused> {
-        let url = self.spec.via.url(job);
+        let url = self.common.spec.via.url(job);
         let name = host(&url);
-        let spec = &self.spec;
+        let spec = &self.common.spec;
         let direct = match spec.transport {
             Transport::Auto => {
                 let own = spec.http == Http::One && !stands_before(&self.proxies, &url);
@@ -392,16 +382,16 @@ impl Client {
 
     /// Where the command line names another place, that may be asked.
     fn reach_of(&self, url: &Url) -> Reach {
-        match self.spec.via {
-            Via::Direct if !self.spec.route.leads_away(url) => self.spec.reach,
+        match self.common.spec.via {
+            Via::Direct if !self.common.spec.route.leads_away(url) => self.common.spec.reach,
             Via::Direct | Via::Mock(_) => Reach::Anywhere,
         }
     }
 
     /// To the mock there is no other.
     fn way(&self) -> &Route {
-        match self.spec.via {
-            Via::Direct => &self.spec.route,
+        match self.common.spec.via {
+            Via::Direct => &self.common.spec.route,
             Via::Mock(_) => &Route::NoProxy,
         }
     }

@@ -1,13 +1,12 @@
 //! What tries have told and nobody has heard yet. Floor 4: doors.
 
 use std::cell::RefCell;
-use std::rc::Rc;
 
 use crate::engine::Event;
 
-/// All copies are one list.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Told(Rc<RefCell<Vec<Event>>>);
+/// In the order in which it was told.
+#[derive(Debug, Default)]
+pub(super) struct Told(RefCell<Vec<Event>>);
 
 impl Told {
     pub(super) fn tell(&self, event: Event) {

@@ -38,7 +38,7 @@ pub(super) type Connecting = Pin<Box<dyn Future<Output = Result<Connection, Opti
 /// That this machine has no port for it is not the server's fault: one is waited for, for as long as the try has.
 pub(super) fn connect(attempt: &Attempt, server: Rc<Server>) -> Connecting {
     let (clock, give_up_at) = (attempt.clock, attempt.grant.give_up_at);
-    let most = attempt.spec.connect_timeout;
+    let most = attempt.spec().connect_timeout;
     Box::pin(async move {
         loop {
             let now = clock.now();
