@@ -67,7 +67,7 @@ impl Engine {
 
     fn teach(&mut self, ticket: Ticket, counts: Counts, lesson: &Lesson) {
         let held = self.roll.peek(ticket);
-        let (states, lane) = (held.holds.states.clone(), held.lane.expect(IN_A_LANE));
+        let (states, lane) = (held.holds.shared_states(), held.lane.expect(IN_A_LANE));
         if let Some(learnt) = self.gate.learn(&held.holds, counts, lesson) {
             let name = self.lanes.name(lane);
             self.metrics

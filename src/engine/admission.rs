@@ -96,7 +96,7 @@ impl Engine {
         closed: &[Closed],
     ) -> Result<Tick, (Obstacle, Option<Elder>)> {
         let held = self.roll.peek(ticket);
-        let (work, states) = (held.work(), &held.holds.states);
+        let (work, states) = (held.work(), held.holds.states());
         let from = work
             .could_go
             .max(self.lanes.open_since(lane))
@@ -258,7 +258,7 @@ impl Engine {
             }
             let elder = Elder {
                 job: other.clone(),
-                states: held.holds.states.clone(),
+                states: held.holds.shared_states(),
                 at: until,
             };
             if let Some(rule) = self.gate.delays(job, states, at, &elder) {
@@ -284,7 +284,7 @@ fn elder(held: &Held, obstacle: Obstacle) -> Option<Elder> {
     match (obstacle.stops, obstacle.until) {
         (Stops::Payers(_), Until::At(at)) => Some(Elder {
             job: held.work().job.clone(),
-            states: held.holds.states.clone(),
+            states: held.holds.shared_states(),
             at,
         }),
         (Stops::Payers(_) | Stops::Everyone | Stops::Line(_) | Stops::Itself, _) => None,

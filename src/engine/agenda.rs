@@ -68,7 +68,7 @@ impl Engine {
             (work.could_go, work.came) = (work.due.unwrap_or(self.now), self.now);
             let held = self.roll.peek(ticket);
             let Work { job, due, .. } = held.work();
-            if let Some(why) = self.hopeless(job, &held.holds.states, *due) {
+            if let Some(why) = self.hopeless(job, held.holds.states(), *due) {
                 let error = (FailureKind::QueueTimeout, why);
                 self.finish(ticket, Status::Failed, Some(error), None, actions);
                 continue;

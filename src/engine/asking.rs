@@ -155,7 +155,7 @@ impl Engine {
         let held = self.roll.get(ticket);
         let lane = held.lane.expect(IN_A_LANE);
         let (job, asks) = held.asks();
-        let parts = self.gate.parts(job, &held.holds.states, asks);
+        let parts = self.gate.parts(job, held.holds.states(), asks);
         let could_go = match &held.away {
             None => held.work().could_go,
             Some(away) => away.since(),
@@ -266,7 +266,7 @@ impl Engine {
                 let lane = held.lane.expect(IN_A_LANE);
                 match by {
                     HeldBy::Limit(of) => {
-                        self.gate.refused(&held.holds.states, of, self.now, until);
+                        self.gate.refused(held.holds.states(), of, self.now, until);
                         self.may_lease(ticket, lane);
                     }
                     HeldBy::Pause => {
@@ -293,7 +293,7 @@ impl Engine {
         let held = self.roll.get(ticket);
         let lane = held.lane.expect(IN_A_LANE);
         let (job, asks) = held.asks();
-        let parts = self.gate.parts(job, &held.holds.states, asks);
+        let parts = self.gate.parts(job, held.holds.states(), asks);
         self.gate.charged(&mut held.holds, &parts, charged);
         let turn = held.turn;
         // Meanwhile its server may have asked for a pause, or an older job may stand before it, or ask, again. One that
@@ -328,7 +328,7 @@ impl Engine {
         let held = self.roll.get(ticket);
         let lane = held.lane.expect(IN_A_LANE);
         self.gate.gives_back(&mut held.holds, now);
-        self.lanes.given_back(&held.holds.states);
+        self.lanes.given_back(held.holds.states());
         self.lanes.returns(lane, ticket, now);
         let seq = held.seq;
         if held.away.is_some() {
@@ -349,7 +349,7 @@ impl Engine {
         let now = self.now;
         let held = self.roll.get(ticket);
         let (job, asks) = held.asks();
-        let parts = self.gate.parts(job, &held.holds.states, asks);
+        let parts = self.gate.parts(job, held.holds.states(), asks);
         let asking = self.asking.as_mut().expect(SHARES);
         let own = asking.asks.iter().find(|(_, own)| **own == ticket);
         if let Some(id) = own.map(|(id, _)| *id) {
@@ -357,7 +357,7 @@ impl Engine {
             asking.in_vain.insert(id, parts);
         }
         self.gate.gives_back(&mut held.holds, now);
-        self.lanes.given_back(&held.holds.states);
+        self.lanes.given_back(held.holds.states());
     }
 
     /// Where the run is to go on without the store, it does.

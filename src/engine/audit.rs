@@ -19,7 +19,7 @@ struct Waiter {
 impl Engine {
     fn asks(&self, ticket: Ticket) -> (&Job, &[StateId]) {
         let held = self.roll.peek(ticket);
-        (&held.work().job, &held.holds.states)
+        (&held.work().job, held.holds.states())
     }
 
     /// Each state has the lanes that use it, and the costs of those who wait for it.
@@ -141,7 +141,7 @@ impl Engine {
         let held = self.roll.peek(elder.ticket);
         let elder = Elder {
             job: held.work().job.clone(),
-            states: held.holds.states.clone(),
+            states: held.holds.shared_states(),
             at: until,
         };
         self.gate.delays(job, states, at, &elder).is_some()

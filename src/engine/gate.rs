@@ -23,8 +23,8 @@ use crate::units::Tick;
 /// Everything that a try has taken, to be settled once; one place a rule.
 #[derive(Debug, Default)]
 pub(super) struct Holds {
-    /// The states that its lane meets.
-    pub(super) states: Arc<[StateId]>,
+    /// The states that its lane meets; `None`: it has none.
+    states: Option<Arc<[StateId]>>,
     pub(super) taken: Vec<Option<Hold>>,
     /// How often others had begun to decide in the place of a store when it was taken.
     pub(super) turn: u32,
@@ -34,21 +34,33 @@ pub(super) struct Holds {
 
 impl Holds {
     /// Nothing taken yet.
-    pub(super) fn none(states: Arc<[StateId]>) -> Self {
-        let taken = Vec::with_capacity(states.len());
+    pub(super) fn none(states: &Arc<[StateId]>) -> Self {
         Self {
-            states,
-            taken,
+            states: Some(Arc::clone(states)),
+            taken: Vec::with_capacity(states.len()),
             turn: 0,
             owed: Vec::new(),
         }
     }
 
-    /// The same in the memory of one that is settled.
-    pub(super) fn anew(mut self, states: Arc<[StateId]>) -> Self {
+    /// The same in the memory of one that is settled; mostly it was of the same lane.
+    pub(super) fn anew(&mut self, states: &Arc<[StateId]>) {
         self.taken.clear();
         self.owed.clear();
-        Self { states, ..self }
+        let known = self.states.as_ref();
+        if !known.is_some_and(|known| Arc::ptr_eq(known, states)) {
+            self.states = Some(Arc::clone(states));
+        }
+    }
+
+    /// The states that its lane meets.
+    pub(super) fn states(&self) -> &[StateId] {
+        self.states.as_deref().unwrap_or_default()
+    }
+
+    /// The same to be held without it.
+    pub(super) fn shared_states(&self) -> Arc<[StateId]> {
+        self.states.clone().unwrap_or_default()
     }
 
     /// What the store calls what was paid there.
@@ -381,7 +393,8 @@ impl Gate {
     pub(super) fn take(&mut self, job: &Job, at: Tick, holds: &mut Holds, asks: Asks) {
         holds.taken.clear();
         holds.turn = self.remotes.turn;
-        for (rule, &state) in self.rules.iter().zip(&*holds.states) {
+        let states = holds.states.as_deref().unwrap_or_default();
+        for (rule, &state) in self.rules.iter().zip(states) {
             let cost = rule.charge.of(job).filter(|_| asks.pays(rule));
             let cost = cost.filter(|_| !self.remotes.decides(rule));
             let limit = self.states.limit_mut(state);
@@ -397,7 +410,7 @@ impl Gate {
         lesson: &Lesson,
     ) -> Option<Learnt> {
         let rule = self.learns(counts)?;
-        let state = *holds.states.get(rule)?;
+        let state = *holds.states().get(rule)?;
         if self.remotes.decides(&self.rules[rule]) {
             self.teaches(rule, state, counts, &holds.owed, lesson);
         }
@@ -424,7 +437,8 @@ impl Gate {
         if !self.logs.contains(&Some(leaves)) {
             return;
         }
-        let rules = self.rules.iter().zip(&*holds.states);
+        let states = holds.states.as_deref().unwrap_or_default();
+        let rules = self.rules.iter().zip(states);
         for ((rule, &state), hold) in rules.zip(&mut holds.taken) {
             let own = hold.as_mut().filter(|_| rule.leaves() == leaves);
             if let Some(hold) = own.filter(|_| self.remotes.knows(rule, holds.turn)) {
@@ -475,7 +489,8 @@ impl Gate {
         moment: Moment,
         used: impl Fn(Charge) -> Option<Used>,
     ) {
-        let rules = self.rules.iter().zip(&*holds.states);
+        let states = holds.states.as_deref().unwrap_or_default();
+        let rules = self.rules.iter().zip(states);
         for ((rule, &state), hold) in rules.zip(&mut holds.taken) {
             let limit = self.states.limit_mut(state);
             if limit.settles_on() == moment

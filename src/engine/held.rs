@@ -297,11 +297,12 @@ impl Roll {
     }
 
     /// Nothing taken yet, of these states.
-    pub(super) fn no_holds(&mut self, states: Arc<[StateId]>) -> Holds {
-        match self.spare.pop() {
-            Some(spare) => spare.anew(states),
-            None => Holds::none(states),
-        }
+    pub(super) fn no_holds(&mut self, states: &Arc<[StateId]>) -> Holds {
+        let Some(mut holds) = self.spare.pop() else {
+            return Holds::none(states);
+        };
+        holds.anew(states);
+        holds
     }
 
     /// Holds it no longer. Returns its lane.

@@ -111,7 +111,7 @@ impl Engine {
         self.hops.insert((held.seq, ticket));
         if let Some(trail) = trail {
             self.gate.sent_on(&mut paid, now);
-            self.lanes.given_back(&paid.states);
+            self.lanes.given_back(paid.states());
             held.away = Some(Box::new(Away {
                 job,
                 trail,
@@ -122,7 +122,7 @@ impl Engine {
         } else if let Some(away) = &mut held.away {
             self.gate
                 .ended(&mut paid, now, Paid::Answered(None), &away.job);
-            self.lanes.given_back(&paid.states);
+            self.lanes.given_back(paid.states());
             (away.job, away.since) = (job, at);
             self.leave(lane);
         }
@@ -178,7 +178,7 @@ impl Engine {
                             until = until.min(at);
                             let elder = Elder {
                                 job: away.job.clone(),
-                                states: held.holds.states.clone(),
+                                states: held.holds.shared_states(),
                                 at,
                             };
                             self.going_on.push(elder);
@@ -218,7 +218,7 @@ impl Engine {
 
     /// When every limit lets it go, and nobody older waits longer for it.
     fn opening_for(&self, held: &Held, away: &Away, lane: LaneId) -> Result<Tick, Obstacle> {
-        let (job, states) = (&away.job, &held.holds.states);
+        let (job, states) = (&away.job, held.holds.states());
         let from = away
             .since
             .max(self.lanes.open_since(lane))
@@ -300,7 +300,7 @@ impl Engine {
         };
         let (lane, holds) = away.home;
         self.gate.ended(&mut held.holds, now, paid, &away.job);
-        self.lanes.given_back(&held.holds.states);
+        self.lanes.given_back(held.holds.states());
         held.holds = holds;
         let left = held.lane.replace(lane);
         let hop = held.current().hops.last_mut();

@@ -353,7 +353,7 @@ impl Lanes {
         if self.lines.is_empty() {
             return;
         }
-        let states = self.states(id);
+        let states = Arc::clone(self.states(id));
         let parked = self.lane(id).parked;
         for &state in states.iter() {
             if parked.is_none_or(|parked| parked.line != state)
@@ -779,8 +779,8 @@ impl Lanes {
     }
 
     /// The states of its rules.
-    pub(super) fn states(&self, id: LaneId) -> Arc<[StateId]> {
-        self.lane(id).states.clone()
+    pub(super) fn states(&self, id: LaneId) -> &Arc<[StateId]> {
+        &self.lane(id).states
     }
 
     /// When the last pause of this lane ended.

@@ -182,7 +182,7 @@ impl Engine {
         let (job, asks) = held.asks();
         let leases = &mut self.asking.as_mut().expect(SHARES).leases;
         if leases.pays(pace) && !leases.of.contains_key(&lane) {
-            let parts = self.gate.parts(job, &held.holds.states, asks);
+            let parts = self.gate.parts(job, held.holds.states(), asks);
             leases.of.insert(lane, Lease::new(parts));
         }
     }

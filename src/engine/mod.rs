@@ -387,7 +387,7 @@ impl Engine {
         };
         if !is_closed
             && waits_for_its_time.is_none()
-            && let Some(why) = self.hopeless(&job, &states, due)
+            && let Some(why) = self.hopeless(&job, states, due)
         {
             self.leave(lane);
             let error = (FailureKind::QueueTimeout, why);
@@ -430,7 +430,7 @@ impl Engine {
             pays: self.gate.pays(job),
         };
         if self.lines_up() {
-            self.gate.lines_up(job, &held.holds.states);
+            self.gate.lines_up(job, held.holds.states());
         }
         let head = self.lanes.push(lane, entry, joins);
         self.heads(head);
@@ -440,7 +440,7 @@ impl Engine {
     fn leaves_lane(&mut self, ticket: Ticket, lane: LaneId) {
         if self.lines_up() {
             let held = self.roll.peek(ticket);
-            self.gate.steps_out(&held.work().job, &held.holds.states);
+            self.gate.steps_out(&held.work().job, held.holds.states());
         }
         let next = self.lanes.remove(lane, ticket);
         self.heads(next);
@@ -613,7 +613,7 @@ impl Engine {
     fn sent(&mut self, ticket: Ticket, at: Tick) {
         let held = self.roll.get(ticket);
         self.gate.sent(&mut held.holds, at);
-        self.lanes.given_back(&held.holds.states);
+        self.lanes.given_back(held.holds.states());
         let work = held.work.as_mut().expect(HAS_WORK);
         let now_try = work.current();
         if let Some(hop) = now_try.hops.last_mut() {
@@ -636,7 +636,7 @@ impl Engine {
         let held = self.roll.get(ticket);
         let lane = held.lane.expect(IN_A_LANE);
         self.gate.answered(&mut held.holds, head.at);
-        self.lanes.given_back(&held.holds.states);
+        self.lanes.given_back(held.holds.states());
         let now_try = self.roll.work(ticket).current();
         *now_try.first_byte_mut() = Some(head.at);
         if let (Some(sent), Some(travel)) = (now_try.sent_last(), &mut self.travel) {
@@ -696,7 +696,7 @@ impl Engine {
         let seq = held.seq;
         let work = held.work.as_mut().expect(HAS_WORK);
         let spent = self.gate.ended(&mut held.holds, now, paid, &work.job);
-        self.lanes.given_back(&held.holds.states);
+        self.lanes.given_back(held.holds.states());
         work.spent.add(spent.unwrap_or_default());
         if spent.is_some() && paid == Paid::Answered(None) {
             self.metrics.untold();
@@ -749,7 +749,7 @@ impl Engine {
         match verdict {
             Verdict::Again(rest) => {
                 self.gate.released(&mut held.holds, now);
-                self.lanes.given_back(&held.holds.states);
+                self.lanes.given_back(held.holds.states());
                 if draining || self.lanes.is_closed(lane) {
                     self.vanish(ticket, actions);
                 } else {
@@ -885,7 +885,7 @@ impl Engine {
             return;
         };
         self.gate.released(&mut held.holds, now);
-        self.lanes.given_back(&held.holds.states);
+        self.lanes.given_back(held.holds.states());
         self.recording -= 1;
         if let Some(in_order) = &mut self.in_order {
             in_order.written(held.seq);

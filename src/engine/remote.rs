@@ -209,7 +209,7 @@ impl Gate {
         let owed = holds.owed.iter().find(|owed| owed.rule == slots);
         match (owed, held) {
             (Some(owed), _) if self.is_alone() => {
-                let limit = self.states.limit_mut(holds.states[slots]);
+                let limit = self.states.limit_mut(holds.states()[slots]);
                 holds.taken[slots] = Some(limit.take(now, owed.bill.cost));
             }
             (None, Some(held)) if !self.is_alone() => {

@@ -222,6 +222,10 @@ impl Rules {
 
     /// The first bound that can never hold this job, unless it may wait and owe.
     pub fn refuses(&self, job: &Job) -> Option<(Owner, NeverFits)> {
+        // Nothing holds less than one: nearly all jobs cost no more.
+        if job.slots == Cost::ONE && job.units.is_none() {
+            return None;
+        }
         let shared = self.sharing.as_ref().and_then(|sharing| sharing.slots);
         let slots = [
             (Owner::Slot, self.slots),
