@@ -25,6 +25,9 @@ const MANY: u64 = 1000;
 /// Decisions in one sample, and jobs that wait behind them: what a run of twenty slots holds.
 const FEW: u64 = 40;
 
+/// Jobs that have been in flight at once.
+const AT_ONCE: usize = 100;
+
 /// Between two grants at 1000/s.
 const STEP: u64 = 1_000_000;
 
@@ -87,10 +90,11 @@ fn engine(limits: &[&str], jobs: u64, keys: u64) -> Engine {
     engine
 }
 
-/// An engine in the middle of a run: many jobs are done, and so many wait.
+/// An engine in the middle of a run: many jobs are done, as many at once as ever will be, and so many wait. What is kept
+/// of jobs in flight has its memory: a decision that gets some is one of thousands.
 fn running(limits: &[&str], waiting: u64) -> Engine {
     let mut engine = engine(limits, 0, 1);
-    live(&mut engine, jobs_of(MANY, 1), 0);
+    live(&mut engine, jobs_of(MANY, 1), 0, AT_ONCE);
     for nth in 0..waiting {
         let line = Event::read(Ok(job(nth, 1)), NOW);
         engine.tell(NOW, line, &mut Vec::new());
@@ -153,7 +157,7 @@ fn whole_life_of_a_job_under_four_limits(bencher: Bencher) {
     bencher
         .counter(ItemsCount::new(MANY))
         .with_inputs(|| (engine(&STACK, 16, 1), jobs_of(MANY, 1)))
-        .bench_local_values(|(mut engine, jobs)| live(&mut engine, jobs, 0));
+        .bench_local_values(|(mut engine, jobs)| live(&mut engine, jobs, 0, 1));
 }
 
 /// The same while 10 000 jobs wait in one lane.
@@ -162,7 +166,7 @@ fn whole_life_of_a_job_while_10_000_wait(bencher: Bencher) {
     bencher
         .counter(ItemsCount::new(MANY))
         .with_inputs(|| (engine(&STACK, 10_000, 1), jobs_of(MANY, 1)))
-        .bench_local_values(|(mut engine, jobs)| live(&mut engine, jobs, 0));
+        .bench_local_values(|(mut engine, jobs)| live(&mut engine, jobs, 0, 1));
 }
 
 /// The same over 200 000 lanes, each with a limit of its own that holds its second job.
@@ -178,7 +182,7 @@ fn whole_life_of_a_job_over_200_000_lanes(bencher: Bencher) {
             (engine, jobs_of(MANY, MANY))
         })
         .bench_local_values(|(mut engine, jobs)| {
-            live(&mut engine, jobs, 1);
+            live(&mut engine, jobs, 1, 1);
             engine
         });
 }
@@ -238,18 +242,22 @@ fn jobs_of(count: u64, keys: u64) -> Vec<Job> {
     (0..count).map(fresh).collect()
 }
 
-/// Jobs come one each millisecond, are sent when they may, answered, and written.
-fn live(engine: &mut Engine, jobs: Vec<Job>, from: u64) {
+/// Jobs come one each millisecond and are sent when they may; of so many at a time the answers come then, and they are
+/// written.
+fn live(engine: &mut Engine, jobs: Vec<Job>, from: u64, together: usize) {
     let mut actions = Vec::with_capacity(8);
     let mut flying: Vec<Ticket> = Vec::new();
     let mut now = from;
-    for job in jobs {
-        now += STEP;
-        engine.tell(Tick(now), Event::read(Ok(job), Tick(now)), &mut actions);
-        engine.decide(Tick(now), &mut actions);
-        for action in actions.drain(..) {
-            if let Action::Send(ticket, ..) = action {
-                flying.push(ticket);
+    let mut jobs = jobs.into_iter();
+    while jobs.len() > 0 {
+        for job in jobs.by_ref().take(together) {
+            now += STEP;
+            engine.tell(Tick(now), Event::read(Ok(job), Tick(now)), &mut actions);
+            engine.decide(Tick(now), &mut actions);
+            for action in actions.drain(..) {
+                if let Action::Send(ticket, ..) = action {
+                    flying.push(ticket);
+                }
             }
         }
         for ticket in flying.drain(..) {
