@@ -82,6 +82,15 @@ impl Coding {
         })
     }
 
+    /// The most that is held of what came out already, to go on from there: RFC 1951 §2, RFC 7932 §9.1, RFC 9659 §3.
+    pub(super) fn window(self) -> u64 {
+        match self {
+            Self::Gzip | Self::Deflate => 32 << 10,
+            Self::Brotli => 16 << 20,
+            Self::Zstd => ZSTD_WINDOW,
+        }
+    }
+
     /// What takes a body that begins with this byte piece by piece, and gives out what it was as far as that can be told;
     /// `None` where nothing undoes it so: what we have for `zstd` keeps a window back.
     pub(super) fn undone_into(

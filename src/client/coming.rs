@@ -10,6 +10,9 @@ use std::rc::Rc;
 /// nothing. Longer ones are first shown to come.
 const SHORT: usize = 1 << 20;
 
+/// The memory of others doubles up to this: what it has outgrown, as much in all, is not given back to the system.
+const GROWS: usize = 128 << 10;
+
 /// Of those so much is to come before.
 const SHOWN: usize = 64 << 10;
 
@@ -58,7 +61,7 @@ impl Coming {
         }
         let length = |length| usize::try_from(length).unwrap_or(usize::MAX);
         let (room, short) = match (announced.map(length), shape) {
-            (None, _) => (0, SHORT),
+            (None, _) => (0, GROWS),
             (Some(length), _) if length > SHORT => (SHOWN, SHOWN),
             (Some(length), _) => (length, SHORT),
         };
@@ -242,7 +245,7 @@ mod tests {
     #[test]
     fn what_a_long_body_outgrows_is_short_or_given_back() {
         const LENGTH: usize = 64 << 20;
-        for (announced, most_short) in [(None, 2 << 20), (Some(LENGTH as u64), SHOWN)] {
+        for (announced, most_short) in [(None, 2 * GROWS), (Some(LENGTH as u64), SHOWN)] {
             let mut coming = Coming::new(Shape::Whole, announced, LENGTH as u64).unwrap();
             let mut rooms = vec![];
             for _ in 0..LENGTH / PIECE {

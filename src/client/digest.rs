@@ -12,6 +12,7 @@ use super::ClientSpec;
 use super::aside::Aside;
 use super::coding::{Coding, Spoilt, undone};
 use super::coming::Coming;
+use crate::json::is_deeper;
 use crate::outcome::Usage;
 use crate::sse::{self, Meter};
 use crate::units::Tick;
@@ -19,6 +20,10 @@ use crate::usage::UsageRule;
 
 /// A body of more bytes than this is looked at beside the loop.
 const LARGE: usize = 1 << 20;
+
+/// JSON that nests deeper is not looked into: reading it takes up to two bytes for each bracket that is open, and while
+/// that room grows half of it again.
+const DEEPEST: usize = 256 << 10;
 
 /// What is to be had out of a body.
 pub(super) struct Digest {
@@ -135,19 +140,24 @@ impl Digest {
     fn look(&self, body: Vec<u8>, spec: &ClientSpec) -> Digested {
         let (usage, at) = (&spec.usage, spec.fault.as_ref());
         let (mut output, mut meter) = (None, None);
+        let looked_at = if self.looks() && is_deeper(&body, DEEPEST) {
+            &[]
+        } else {
+            &*body
+        };
         let used = match self.kind {
-            Kind::Whole => usage.read(&body),
+            Kind::Whole => usage.read(looked_at),
             Kind::Stream | Kind::UnseenStream => {
                 // Its rate is of the tokens that it tells, whether or not a limit counts them.
-                let told = usage.or_found().read_stream(&body);
+                let told = usage.or_found().read_stream(looked_at);
                 output = told.and_then(|used| used.output);
                 told.filter(|_| *usage != UsageRule::Ignored)
             }
             Kind::Refusal => None,
         };
         let fault = match self.kind {
-            Kind::Stream | Kind::UnseenStream => sse::fault(&body, at),
-            Kind::Whole | Kind::Refusal => at.and_then(|at| at.read(&body)),
+            Kind::Stream | Kind::UnseenStream => sse::fault(looked_at, at),
+            Kind::Whole | Kind::Refusal => at.and_then(|at| at.read(looked_at)),
         };
         if self.kind == Kind::UnseenStream {
             let counted = meter.insert(Box::<Meter>::default());

@@ -15,6 +15,8 @@ pub(super) struct Streaming {
     undoing: Undoing,
     /// The tokens that its usage tells, once it is whole.
     output: Option<u64>,
+    /// So much of its body came.
+    length: u64,
 }
 
 /// How its events are had from the pieces of its body.
@@ -24,7 +26,7 @@ enum Undoing {
     /// Its first byte says how its coding is undone.
     Begins(Coding),
     /// Piece by piece.
-    GoesOn(Box<dyn Write>),
+    GoesOn(Coding, Box<dyn Write>),
     /// From the whole of it: the coding, or what undoes it, gives out nothing before.
     AtTheEnd,
     /// What came is no such coding, or holds too much.
@@ -39,7 +41,9 @@ struct Metering {
     meter: Meter,
     /// When the piece came that is undone now.
     at: Tick,
-    /// So many bytes more may come out of it.
+    /// So many bytes may come out of it.
+    most: u64,
+    /// And so many more.
     left: u64,
     /// And so many out of that piece.
     of_piece: u64,
@@ -49,10 +53,29 @@ struct Metering {
 /// long as many sends.
 const OF_PIECE: u64 = 1 << 20;
 
+/// Of shorter bodies all is held that there may be.
+const SHORT: u64 = 512 << 10;
+
 impl Metering {
     fn begins(&mut self, at: Tick) {
         self.at = at;
         self.of_piece = OF_PIECE;
+    }
+}
+
+impl Seen {
+    /// All that is to be had out of a piece.
+    fn all_of(&self, piece: &[u8], writer: &mut dyn Write) -> io::Result<()> {
+        writer.write_all(piece)?;
+        writer.flush()?;
+        // What undoes `br` gives out its buffer at each call, and may have more.
+        loop {
+            let left = self.0.borrow().left;
+            let _ = writer.write(&[])?;
+            if self.0.borrow().left == left {
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -85,6 +108,7 @@ impl Streaming {
         let metering = Metering {
             meter: Meter::default(),
             at: Tick::ZERO,
+            most,
             left: most,
             of_piece: OF_PIECE,
         };
@@ -92,6 +116,7 @@ impl Streaming {
             seen: Seen(Rc::new(RefCell::new(metering))),
             undoing,
             output: None,
+            length: 0,
         }
     }
 
@@ -100,16 +125,17 @@ impl Streaming {
         let Some(&first) = piece.first() else {
             return;
         };
+        self.length += piece.len() as u64;
         self.seen.0.borrow_mut().begins(at);
         if let Undoing::Begins(coding) = self.undoing {
             self.undoing = match coding.undone_into(self.seen.clone(), first) {
-                Some(writer) => Undoing::GoesOn(writer),
+                Some(writer) => Undoing::GoesOn(coding, writer),
                 None => Undoing::AtTheEnd,
             };
         }
         let taken = match &mut self.undoing {
             Undoing::Nothing => self.seen.write_all(piece),
-            Undoing::GoesOn(writer) => writer.write_all(piece).and_then(|()| writer.flush()),
+            Undoing::GoesOn(_, writer) => self.seen.all_of(piece, &mut **writer),
             Undoing::Begins(_) | Undoing::AtTheEnd | Undoing::Broken => return,
         };
         if taken.is_err() {
@@ -120,6 +146,20 @@ impl Streaming {
                 _ => Undoing::Broken,
             };
         }
+        if self.holds_too_much() {
+            self.undoing = Undoing::AtTheEnd;
+        }
+    }
+
+    /// Whether the body and the window of what undoes it, of which so much is there as was written to, are more than a
+    /// body may be alone.
+    fn holds_too_much(&self) -> bool {
+        let Undoing::GoesOn(coding, _) = self.undoing else {
+            return false;
+        };
+        let Metering { most, left, .. } = *self.seen.0.borrow();
+        let window = coding.window().min(most - left);
+        self.length + window > most.max(SHORT)
     }
 
     /// Whether its events are to be counted when it is whole.
@@ -144,7 +184,7 @@ impl Streaming {
                 gaps: None,
                 ..told
             },
-            Undoing::Nothing | Undoing::Begins(_) | Undoing::GoesOn(_) | Undoing::Broken => told,
+            Undoing::Nothing | Undoing::Begins(_) | Undoing::GoesOn(..) | Undoing::Broken => told,
         }
     }
 }
@@ -267,6 +307,41 @@ mod tests {
         let most = MOST / event.len() as u64;
         let told = streaming.told().events;
         assert!(told > most / 2 && told <= most, "{told} of {most}");
+    }
+
+    /// A part of a body of `br` as it is, behind the size of its window if it is the first. RFC 7932 §9.1 and §9.2.
+    fn stored(is_first: bool, part: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(part.len() - 1).unwrap();
+        let head = if is_first {
+            0x0b | length << 7 | 1 << 23
+        } else {
+            length << 3 | 1 << 19
+        };
+        [&head.to_le_bytes()[..3], part].concat()
+    }
+
+    #[test]
+    fn all_events_of_a_long_piece_have_its_moment() {
+        let mut streaming = of("br", MOST);
+        let piece = stored(true, event("a").repeat(1000).as_bytes());
+        streaming.came(Tick(7), &piece);
+        let told = streaming.told();
+        assert_eq!((told.events, told.span), (1000, Some((Tick(7), Tick(7)))));
+    }
+
+    #[test]
+    fn a_body_and_the_window_that_undoes_it_are_no_more_than_a_body_may_be() {
+        let part = event("a").repeat(1000);
+        let length = part.len() as u64;
+        let mut streaming = of("br", 19 * length);
+        for nth in 1..=10 {
+            streaming.came(Tick(nth), &stored(nth == 1, part.as_bytes()));
+            let told = streaming.told();
+            // Each part is there twice.
+            let is_seen = nth < 10;
+            assert_eq!(told.span.is_some(), is_seen, "{nth}");
+            assert_eq!(streaming.counts_at_the_end(), !is_seen, "{nth}");
+        }
     }
 
     #[test]

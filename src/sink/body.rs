@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use bytes::Bytes;
-use memchr::memchr2;
 use serde_json::value::RawValue;
 
 use super::LARGE;
 use super::line::Object;
 use super::text::{Shape, Text};
+use crate::json::string_length;
 
 /// Deeper bodies stand as text: common readers of JSON, this program's included, give up at 128.
 const DEEPEST: usize = 100;
@@ -108,20 +108,6 @@ pub(super) fn compact(json: &str, out: &mut impl Write) -> io::Result<usize> {
     }
     out.write_all(rest)?;
     Ok(deepest)
-}
-
-/// The length of the string that JSON begins with, quotes included.
-fn string_length(json: &[u8]) -> usize {
-    let mut at = 1;
-    while let Some(next) = json.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
-        at += next;
-        if json[at] == b'"' {
-            return at + 1;
-        }
-        // The byte behind it ends nothing.
-        at += 2;
-    }
-    json.len()
 }
 
 #[cfg(test)]

@@ -21,16 +21,10 @@ use tokio::task::yield_now;
 use crate::{LONG, TRANSPORTS, job, send, spec};
 
 /// The longest body that is kept here.
-const MOST: usize = 64 << 10;
+const MOST: usize = 256 << 10;
 
-/// What a try may hold besides: a head, what was read and not yet taken. The library makes room for another long head
-/// before it finds one to be too long.
-fn besides(transport: Transport) -> u64 {
-    match transport {
-        Transport::Direct => 1 << 20,
-        Transport::Auto | Transport::Reqwest => 3 << 19,
-    }
-}
+/// What a try may hold besides: a head, what was read and not yet taken.
+const BESIDES: u64 = 1 << 20;
 
 /// For a try that nothing but time ends.
 const SHORT: Duration = Duration::from_millis(200);
@@ -233,7 +227,7 @@ fn ends(deed: &Deed, timeout: Duration) -> Vec<Result<Reply, Failure>> {
         let mut side = Side::to(transport, &server);
         side.goes_on();
         let (end, held) = side.measured(&get("/bad"), timeout);
-        let most = MOST as u64 + besides(transport);
+        let most = MOST as u64 + BESIDES;
         assert!(held <= most, "{transport}: {held} bytes, {end:?}");
         // That one waits for its next request, and no other is left.
         side.goes_on();
@@ -512,7 +506,7 @@ fn a_long_body_is_never_moved_to_more_memory_than_it_may_have() {
             let (end, held) = side.measured(&get("/bad"), LONG);
             assert_eq!(end.unwrap_err().kind, FailureKind::BodyTooLarge);
             // While it is moved for the last time its old memory is there too: half of the new.
-            let most = (LENGTH + LENGTH / 2) as u64 + besides(transport);
+            let most = (LENGTH + LENGTH / 2) as u64 + BESIDES;
             assert!(held <= most, "{transport}: {held} bytes");
         }
     }
@@ -747,10 +741,7 @@ fn ends_its_own_try(what: &str, deed: Deed) {
         ..spec(Transport::Reqwest, server.address)
     });
     let (end, held) = side.measured(&get("/bad"), LONG);
-    assert!(
-        held <= MOST as u64 + besides(Transport::Reqwest),
-        "{what}: {held} bytes"
-    );
+    assert!(held <= MOST as u64 + BESIDES, "{what}: {held} bytes");
     if let Err(failure) = end {
         let kinds = [
             FailureKind::Reset,
@@ -803,7 +794,7 @@ fn a_server_of_http_2_that_only_keeps_busy_is_left_in_time() {
             FailureKind::IncompleteBody,
         ];
         assert!(kinds.contains(&failure.kind), "{what}: {failure:?}");
-        assert!(held <= besides(Transport::Reqwest), "{what}: {held} bytes");
+        assert!(held <= BESIDES, "{what}: {held} bytes");
         side.client = Client::new(ClientSpec::default()).unwrap();
         side.until_open(&server, 0);
     }
