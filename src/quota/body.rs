@@ -43,6 +43,16 @@ const SPENT: [&str; 4] = [
 /// The same in words, where the code does not tell: Anthropic has it as an `invalid_request_error`.
 const SPENT_WORDS: [&str; 1] = ["credit balance is too low"];
 
+/// What Google calls a limit that comes back soon, also in a 403: `reason` of `errors` ("Resolve errors" of Drive and of
+/// Calendar, developers.google.com), and of `ErrorInfo` in `details` beside `status` ("Errors", cloud.google.com/apis).
+/// `dailyLimitExceeded` and `quotaExceeded` are none: those are not to be tried again.
+const LIMITED: [&str; 4] = [
+    "rateLimitExceeded",
+    "userRateLimitExceeded",
+    "RATE_LIMIT_EXCEEDED",
+    "RESOURCE_EXHAUSTED",
+];
+
 /// GitHub ("Rate limits for the REST API"): such a refusal may have no header, then "wait for at least one
 /// minute before retrying".
 const SECONDARY: &str = "secondary rate limit";
@@ -78,6 +88,8 @@ struct Fault {
     codes: Vec<String>,
     delay: Option<Duration>,
     retry_after: Option<Duration>,
+    /// It names one of [`LIMITED`].
+    limited: bool,
 }
 
 impl Fault {
@@ -104,7 +116,12 @@ impl Fault {
             "error" | "detail" => self.message = self.message.take().or_else(|| string(value)),
             "code" | "type" => self.codes.extend(string(value)),
             "retry_after" => self.retry_after = span::seconds(value),
-            "details" => self.delay = delay(value),
+            "details" => {
+                self.delay = delay(value);
+                self.limited |= reasons(value);
+            }
+            "errors" => self.limited |= reasons(value),
+            "status" => self.limited |= is_limited(value),
             _ => {}
         }
     }
@@ -116,6 +133,7 @@ impl Fault {
         Word {
             wait: longest(told.into_iter().flatten()).or_else(secondary),
             spent: self.spent(message),
+            limited: self.limited,
             ..Word::default()
         }
     }
@@ -158,6 +176,20 @@ fn delay(details: &str) -> Option<Duration> {
         let (_, delay) = members.iter().find(|(name, _)| name == "retryDelay")?;
         span::seconds(string(delay)?.strip_suffix('s')?)
     })
+}
+
+/// Whether one of a list of objects has a `reason` of those.
+fn reasons(list: &str) -> bool {
+    let list: Vec<&RawValue> = serde_json::from_str(list).unwrap_or_default();
+    list.into_iter().any(|one| {
+        let members = json::members(one.get()).unwrap_or_default();
+        let mut named = members.iter().filter(|(name, _)| name == "reason");
+        named.any(|(_, reason)| is_limited(reason))
+    })
+}
+
+fn is_limited(word: &str) -> bool {
+    string(word).is_some_and(|word| LIMITED.contains(&&*word))
 }
 
 /// The longest wait that a text asks for.
@@ -317,6 +349,38 @@ mod tests {
         assert!(
             !said(403, r#"{"message":"Must have admin rights"}"#).refuses(StatusCode::FORBIDDEN)
         );
+    }
+
+    #[test]
+    fn a_403_of_google_that_names_a_limit_which_comes_back_soon_is_a_refusal_and_others_are_not() {
+        let drive = |reason: &str| {
+            format!(
+                r#"{{"error":{{"errors":[{{"domain":"usageLimits","reason":"{reason}","message":"m"}}],"code":403,"message":"m"}}}}"#
+            )
+        };
+        let cloud = |status: &str, reason: &str| {
+            format!(
+                r#"{{"error":{{"code":403,"message":"m","status":"{status}","details":[{{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"{reason}"}}]}}}}"#
+            )
+        };
+        for (body, refuses) in [
+            (drive("rateLimitExceeded"), true),
+            (drive("userRateLimitExceeded"), true),
+            (drive("dailyLimitExceeded"), false),
+            (drive("quotaExceeded"), false),
+            (drive("insufficientFilePermissions"), false),
+            (cloud("RESOURCE_EXHAUSTED", "X"), true),
+            (cloud("PERMISSION_DENIED", "RATE_LIMIT_EXCEEDED"), true),
+            (cloud("PERMISSION_DENIED", "API_KEY_INVALID"), false),
+        ] {
+            let word = said(403, &body);
+            assert_eq!(word.refuses(StatusCode::FORBIDDEN), refuses, "{body}");
+            assert_eq!(
+                word.again_after(StatusCode::FORBIDDEN),
+                refuses.then_some(true)
+            );
+            assert!(!word.refuses(StatusCode::BAD_REQUEST), "{body}");
+        }
     }
 
     #[test]

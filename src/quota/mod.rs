@@ -36,6 +36,8 @@ pub struct Word {
     pub quotas: Vec<Quota>,
     /// What is spent and does not come back by waiting (credit, a budget), in the words and letters of the server.
     pub spent: Option<Box<str>>,
+    /// Whether its body says that more was sent than its limits allow.
+    pub limited: bool,
 }
 
 /// One limit of a server, as far as an answer tells it.
@@ -95,12 +97,12 @@ impl Quota {
 
 impl Word {
     /// Whether an answer of `status` that says this is refused for its server's limits: 429 (RFC 6585 §4),
-    /// or 403 with such a word, as GitHub does ("Rate limits for the REST API").
+    /// or 403 with such a word, as GitHub ("Rate limits for the REST API") and Google have it.
     pub fn refuses(&self, status: StatusCode) -> bool {
         let spent = || self.quotas.iter().any(|quota| quota.remaining == Some(0));
         match status {
             StatusCode::TOO_MANY_REQUESTS => true,
-            StatusCode::FORBIDDEN => self.wait.is_some() || spent(),
+            StatusCode::FORBIDDEN => self.limited || self.wait.is_some() || spent(),
             _ => false,
         }
     }
@@ -121,6 +123,7 @@ impl Word {
             again: self.again.or(body.again),
             quotas: self.quotas,
             spent: self.spent.or(body.spent),
+            limited: self.limited || body.limited,
         }
     }
 }
@@ -158,6 +161,7 @@ pub fn of_head(head: &Head, provider: Option<&'static Provider>) -> Word {
         again: again(&fields),
         quotas,
         spent: None,
+        limited: false,
     }
 }
 

@@ -17,10 +17,10 @@ use shaper::units::Tick;
 
 use super::{MILLI, SECOND, job, jobs, rules};
 
-fn refusal(status: u16, fields: &[(&str, &str)], body: &'static str) -> Reply {
+fn refusal(status: u16, fields: &[(&str, &str)], body: &str) -> Reply {
     let mut reply = simulated::reply(StatusCode::from_u16(status).unwrap());
     reply.head.headers = Fields::of(fields.iter().copied());
-    reply.body = Bytes::from_static(body.as_bytes());
+    reply.body = Bytes::copy_from_slice(body.as_bytes());
     reply
 }
 
@@ -321,29 +321,38 @@ fn the_server_says_whether_it_helps_to_try_again() {
 
 #[test]
 fn a_403_is_tried_again_only_if_it_speaks_of_limits() {
-    for (fields, tries) in [
-        (&[("retry-after", "1")][..], 2),
+    let google = |reason: &str| {
+        let domain = "usageLimits";
+        format!(
+            r#"{{"error":{{"errors":[{{"domain":"{domain}","reason":"{reason}"}}],"code":403}}}}"#
+        )
+    };
+    for (fields, body, tries) in [
+        (&[("retry-after", "1")][..], String::new(), 2),
         (
             &[
                 ("x-ratelimit-limit", "60"),
                 ("x-ratelimit-remaining", "0"),
                 ("x-ratelimit-reset", "784111780"),
             ],
+            String::new(),
             2,
         ),
-        (&[], 1),
+        (&[], google("userRateLimitExceeded"), 2),
+        (&[], google("dailyLimitExceeded"), 1),
+        (&[], String::new(), 1),
     ] {
         let mut rules = patient(Some(1));
         rules.retry.max_attempts = NonZeroU32::new(2).unwrap();
         rules.retry.max_retry_after = None;
         rules.provider = shaper::quota::Provider::named("github").ok();
         let seen = seen(rules, jobs(1), |_, _, _| {
-            let mut reply = refusal(403, fields, "");
+            let mut reply = refusal(403, fields, &body);
             let second = Duration::from_secs(784_111_777);
             reply.head.wall = std::time::UNIX_EPOCH + second;
             reply
         });
-        assert_eq!(seen.sent.len(), tries, "{fields:?}");
+        assert_eq!(seen.sent.len(), tries, "{fields:?} {body}");
     }
 }
 
