@@ -87,7 +87,7 @@ const UNITS: [&str; 3] = ["rps", "rpm", "rph"];
 pub const RATE_FORMS: &str = "N/DUR above zero: 10, 10/s, 600/m, 600rpm, 0.5/s, 1/2s, 100/250ms";
 
 /// What a [`Rate`] can be, for messages.
-const RATE_RANGE: &str = "N goes from 0.000000001 to 18446744073709551615, DUR to 584 years";
+const RATE_RANGE: &str = "N from 0.000000001 to 18446744073709551615, DUR up to 584 years";
 
 impl Rate {
     /// A rate of `count` per `period`; `None` if either is zero.
@@ -138,7 +138,7 @@ impl FromStr for Rate {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("write {RATE_FORMS}");
-        let beyond = || format!("out of range: {RATE_RANGE}");
+        let beyond = || format!("out of range; write {RATE_RANGE}");
         let text = text.trim();
         let (number, unit) = if let Some(split) = text.split_once('/') {
             split
@@ -266,7 +266,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 /// A span of time above zero.
 pub fn parse_span(text: &str) -> Result<Duration, String> {
     match parse_duration(text)? {
-        Duration::ZERO => Err("must be above 0s".to_owned()),
+        Duration::ZERO => Err("write a time above 0s".to_owned()),
         span => Ok(span),
     }
 }

@@ -24,6 +24,7 @@ mod cli {
     mod limit_flags;
     mod limits;
     mod man;
+    mod messages;
     mod metrics;
     mod names;
     mod nginx;

@@ -140,7 +140,7 @@ impl Digest {
     fn look(&self, body: Vec<u8>, spec: &ClientSpec) -> Digested {
         let (usage, at) = (&spec.usage, spec.fault.as_ref());
         let (mut output, mut meter) = (None, None);
-        let looked_at = if self.looks() && is_deeper(&body, DEEPEST) {
+        let looked_at = if self.looks(spec) && is_deeper(&body, DEEPEST) {
             &[]
         } else {
             &*body

@@ -13,10 +13,10 @@ use crate::outcome::{Failure, FailureKind, Reached};
 const PASSING: [&str; 2] = ["Temporary failure", "Try again"];
 
 /// How the message of a connect ends that found no file to open (EMFILE, ENFILE): that is no word on the server.
-pub(super) const OUT_OF_FILES: &str = "this process or system has too many open files";
+pub const OUT_OF_FILES: &str = "this process or system has too many open files";
 
 /// How the message of a connect ends that found no port of this machine free (EADDRNOTAVAIL): neither is that.
-pub(super) const OUT_OF_PORTS: &str = "this system has no more free ports for connections to it";
+pub const OUT_OF_PORTS: &str = "this system has no more free ports for connections to it";
 
 /// What was being done when it failed. Messages name host and cause, never the URL: that may hold credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,43 +66,6 @@ pub(super) fn failed(doing: Doing, why: &(dyn Error + 'static), host: &str) -> F
         kind,
         reached,
         message,
-    }
-}
-
-/// What the user of a run can do about a failed try; `None` where the message says it, or nothing helps but the server.
-pub fn mend(failure: &Failure) -> Option<&'static str> {
-    let message = &failure.message;
-    match failure.kind {
-        FailureKind::Connect if message.ends_with(OUT_OF_FILES) => {
-            Some("allow more open files (ulimit -n), or lower --concurrency")
-        }
-        FailureKind::Connect if message.ends_with(OUT_OF_PORTS) => {
-            Some("lower --concurrency, or allow more ports (net.ipv4.ip_local_port_range)")
-        }
-        FailureKind::Connect if message.contains(" (by ") => {
-            Some("start the proxy, name another with --proxy, or go past it: --proxy none")
-        }
-        FailureKind::Connect => {
-            Some("start the server, or see the run without one: --mock answers in its place")
-        }
-        FailureKind::Dns => Some(
-            "the name may be misspelt; to see the run without a server: --mock answers in its place",
-        ),
-        FailureKind::Timeout => Some(
-            "give it more time (--timeout, --connect-timeout, --read-timeout), or less to do at once (--concurrency)",
-        ),
-        FailureKind::BodyTooLarge => Some("keep more of it: --max-body"),
-        FailureKind::Invalid
-        | FailureKind::Skipped
-        | FailureKind::Tls
-        | FailureKind::Reset
-        | FailureKind::IncompleteBody
-        | FailureKind::BodyError
-        | FailureKind::RetryAfterTooLong
-        | FailureKind::Redirect
-        | FailureKind::Http
-        | FailureKind::Limit
-        | FailureKind::QueueTimeout => None,
     }
 }
 

@@ -39,7 +39,7 @@ use crate::retry::FaultAt;
 use crate::usage::UsageRule;
 use attempt::{Attempt, Common};
 use direct::{Direct, Exchange, Server};
-pub use failure::mend;
+pub use failure::{OUT_OF_FILES, OUT_OF_PORTS};
 pub use files::{Ends, Room, raise_file_limit};
 use pool::{MOST_IDLE, Pool};
 pub use reach::Reach;

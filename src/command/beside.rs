@@ -53,7 +53,7 @@ pub(super) fn put(path: &Path, text: &str) -> io::Result<()> {
 }
 
 fn unwritten(why: &io::Error, what: &str, path: &Path, option: &str) -> Problem {
-    let mend = format!("{}, or name another {option}", to_write(why));
+    let mend = format!("{}, or name another file with {option}", to_write(why));
     let what = format!("{what} cannot be written: {why}");
     Problem::new(Exit::Unwritten, what, mend).at(calm_path(path))
 }

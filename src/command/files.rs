@@ -84,7 +84,7 @@ fn place(path: &Path, what: &str, option: &str) -> Result<(), Problem> {
     Err(Problem::new(
         Exit::Unwritten,
         format!("{what} cannot go to {}: {why}", calm_path(path)),
-        format!("name another {option}"),
+        format!("name another file with {option}"),
     ))
 }
 

@@ -222,7 +222,7 @@ fn sink_spec(args: &RunArgs, clock: &Clock, limits: &[Spec]) -> Result<SinkSpec,
         .is_some_and(is_stdout);
     if report_on_stdout && !matches!(target, Target::File(_)) {
         return Err(Problem::usage(
-            "the report goes to stdout and the results have no file",
+            "--report-file - puts the report on stdout, and the results have no file",
             "name one: -o FILE",
         ));
     }

@@ -114,11 +114,11 @@ pub(super) fn name_apart(specs: &mut [Spec]) -> Result<(), Problem> {
         let twice = taken.contains(&own);
         if is_taken(&own) || (twice && !usual) {
             let what = if twice {
-                format!("two limits have the name {own}")
+                format!("--limit: two limits have the name {own}")
             } else {
-                format!("no limit can have the name {own}: other waits are counted under it")
+                format!("--limit: none can have the name {own}: other waits are counted under it")
             };
-            return Err(Problem::usage(what, "give it another name=WORD"));
+            return Err(Problem::usage(what, "give one another name=WORD"));
         }
         let mut names = (2..).map(|nth| Arc::from(format!("{own}{nth}")));
         while taken.contains(&spec.name) {

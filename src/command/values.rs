@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command, ValueEnum};
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, Method};
 
 use super::typo::near;
 use crate::client::Proxy;
@@ -221,6 +221,11 @@ pub(super) fn attempts(text: &str) -> Result<u32, String> {
     u32::try_from(count).map_err(|_| format!("at most {}", u32::MAX))
 }
 
+pub(super) fn method(text: &str) -> Result<Method, String> {
+    let parsed = text.parse();
+    parsed.map_err(|_| "write GET, POST or another word of letters".to_owned())
+}
+
 pub(super) fn seed(text: &str) -> Result<u64, String> {
     let number = text.parse();
     number.map_err(|_| format!("write a whole number from 0 to {}", u64::MAX))
@@ -326,13 +331,16 @@ pub(super) fn header_from(text: &str) -> Result<HeaderFrom, String> {
 
 /// The message does not hold the value.
 pub(super) fn header_line(text: &str) -> Result<(HeaderName, Value), String> {
-    let (name, value) = text.split_once(':').ok_or("write NAME: VALUE, or @FILE")?;
+    let (name, value) = text
+        .split_once(':')
+        .ok_or("it has no colon; write NAME: VALUE, or @FILE")?;
     let name = name
         .trim()
         .parse()
-        .map_err(|_| "the name has a character that no header name may have")?;
-    let value = HeaderValue::from_bytes(value.trim().as_bytes())
-        .map_err(|_| "the value has a line break or another control character")?;
+        .map_err(|_| "the name has a character that no header name may have; write NAME: VALUE")?;
+    let value = HeaderValue::from_bytes(value.trim().as_bytes()).map_err(
+        |_| "the value has a line break or another control character; write NAME: VALUE",
+    )?;
     Ok((name, Value(value)))
 }
 

@@ -8,7 +8,8 @@ use http::StatusCode;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::loss::Loss;
-use crate::client::{self, Client};
+use super::mends::mended;
+use crate::client::Client;
 use crate::clock::{Alarm, Clock};
 use crate::endpoint::Ask;
 use crate::engine::{Action, End, Engine, Event, Rules, Signal};
@@ -180,16 +181,6 @@ async fn wait_until(alarm: &mut Alarm, wake: Option<Tick>) {
     }
 }
 
-/// The first failed try of a kind, and what its user can do.
-fn first_failure(failure: &Failure) -> String {
-    let Failure { kind, message, .. } = failure;
-    let mend = client::mend(failure).map(|mend| format!("\n  mend: {mend}"));
-    format!(
-        "first failed try ({kind}): {message}{}",
-        mend.unwrap_or_default()
-    )
-}
-
 impl Run {
     /// Tells everything that has happened, writes, decides, sends; again while lines come at once.
     fn turn(&mut self) -> Option<Tick> {
@@ -262,7 +253,10 @@ impl Run {
             && self.live.notes >= Notes::First
             && self.failures.insert(failure.kind)
         {
-            self.live.progress.note(&first_failure(failure));
+            let Failure { kind, message, .. } = failure;
+            let message = mended(*kind, message, None);
+            let note = format!("first failed try ({kind}): {message}");
+            self.live.progress.note(&note);
         }
         self.engine.tell(self.now, event, &mut self.actions);
         self.carry_out();
@@ -365,7 +359,7 @@ impl Run {
         self.actions = actions;
     }
 
-    /// A job that was never sent is the first of its kind here, one that was in [`Run::tell`].
+    /// The first failure of a kind that no try has told of in [`Run::tell`]: of a job that was never sent, or by its answer.
     fn tell_failed(&mut self, outcome: &Outcome) {
         if outcome.status == Status::Ok {
             return;
@@ -373,11 +367,17 @@ impl Run {
         let Some((kind, message)) = &outcome.error else {
             return;
         };
-        if self.live.notes == Notes::First
-            && outcome.tries.is_empty()
-            && self.failures.insert(*kind)
-        {
-            self.live.progress.note(&format!("first {kind}: {message}"));
+        if self.live.notes == Notes::First && self.failures.insert(*kind) {
+            let place = match &outcome.line {
+                Ok(job) => format!("{}: ", job.place),
+                // It says its place itself.
+                Err(_) => String::new(),
+            };
+            let status = outcome.tries.last().and_then(|last| last.status);
+            let message = mended(*kind, message, status);
+            self.live
+                .progress
+                .note(&format!("first {kind}: {place}{message}"));
         }
         if self.live.notes < Notes::All {
             return;

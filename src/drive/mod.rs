@@ -7,6 +7,7 @@ pub mod forecast;
 pub mod live;
 mod loss;
 pub mod many_cores;
+mod mends;
 pub mod modelled;
 pub mod simulated;
 pub mod what_if;

@@ -333,7 +333,9 @@ fn impossible_values_name_the_flag_the_value_and_the_range() {
 #[test]
 fn a_slip_in_a_discipline_is_answered_with_the_right_one() {
     let done = compare(["--discipline", "qps,semafore"]).output();
-    done.exits(2).says("'semafore'").says("'semaphore'");
+    done.exits(2)
+        .says("'semafore'")
+        .says("did you mean semaphore?");
     for (key, option) in [("limit", "--limit"), ("tpm", "--tpm")] {
         let done = compare(["--discipline", key]);
         let done = done.jobs("jobs.urls", "http://a.test/\n").output();

@@ -112,7 +112,10 @@ fn a_condition_that_cannot_be_read_is_a_usage_error() {
         ("p99", "in quotes"),
         ("p999>1s", "did you mean p99.9?"),
         ("fialed>1", "did you mean failed?"),
-        ("p99>1%", "p99 is a time, 1% is a share; write p99>500ms"),
+        (
+            "p99>1%",
+            "p99 is a time, 1% is a share\n  mend: write p99>500ms",
+        ),
         ("", "in quotes"),
     ] {
         let done = ten(&server, &[condition]).output();

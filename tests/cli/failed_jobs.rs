@@ -380,7 +380,7 @@ fn what_cannot_be_read_is_told_with_its_place_and_a_mend() {
         let both = Shaper::plain()
             .args(["report", OUT, "--failed-jobs"])
             .args(both);
-        both.output().exits(2).says("cannot be used with");
+        both.output().exits(2).says("do not go together");
     }
 }
 

@@ -167,7 +167,9 @@ fn files_beside_a_report_are_written_also_by_a_quiet_run_that_prints_none() {
         .args(["--hdr", "/dev/full", "--hdr", "a.hgrm"])
         .with_results()
         .output();
-    done.exits(3).says("/dev/full").says("name another --hdr");
+    done.exits(3)
+        .says("/dev/full")
+        .says("name another file with --hdr");
     let text = fs::read_to_string(done.path("a.hgrm")).expect("the others are written");
     assert!(text.contains("Total count    =            2]"), "{text}");
     let page = fs::read_to_string(done.path("a.html")).expect("the others are written");

@@ -152,23 +152,23 @@ fn the_short_help_fits_a_screen_and_the_long_one_has_every_option() {
 #[test]
 fn a_slip_is_answered_with_the_right_word() {
     for (line, right) in [
-        (&["rnu"][..], "'run'"),
+        (&["rnu"][..], "did you mean run?"),
         (&["help", "rnu"], "shaper help run"),
         (&["help", "limit"], "shaper help limits"),
         (&["man", "verfy"], "shaper man verify"),
-        (&["completions", "bsh"], "'bash'"),
-        (&["run", "--concurency", "5"], "'--concurrency'"),
-        (&["run", "--qsp", "5"], "'--qps'"),
-        (&["run", "--report", "jsno"], "'json'"),
-        (&["run", "--jitter", "ful"], "'full'"),
-        (&["run", "--retry-unsafe", "idempotend"], "'idempotent'"),
-        (&["run", "--format", "jsnol"], "'jsonl'"),
-        (&["run", "--per", "hsot"], "'host'"),
-        (&["run", "--fsync", "nver"], "'never'"),
+        (&["completions", "bsh"], "did you mean bash?"),
+        (&["run", "--concurency", "5"], "did you mean --concurrency?"),
+        (&["run", "--qsp", "5"], "did you mean --qps?"),
+        (&["run", "--report", "jsno"], "did you mean json?"),
+        (&["run", "--jitter", "ful"], "did you mean full?"),
         (
-            &["verify", "--mock"],
-            "'--mock' is an option of 'shaper run'",
+            &["run", "--retry-unsafe", "idempotend"],
+            "did you mean idempotent?",
         ),
+        (&["run", "--format", "jsnol"], "did you mean jsonl?"),
+        (&["run", "--per", "hsot"], "did you mean host?"),
+        (&["run", "--fsync", "nver"], "did you mean never?"),
+        (&["verify", "--mock"], "--mock is an option of shaper run"),
     ] {
         let done = Shaper::plain().args(line).output();
         done.exits(2).says(right);
@@ -189,7 +189,7 @@ fn another_word_is_answered_with_no_guess() {
     ] {
         let done = Shaper::plain().args(line).output();
         done.exits(2).says(wrong);
-        done.never_says("similar").never_says("as a value");
+        done.never_says("did you mean").never_says("as a value");
     }
 }
 

@@ -50,7 +50,7 @@ fn options_that_would_change_nothing_are_refused_as_those_of_run() {
         "--max-body",
     ] {
         let done = plan(["hundred.urls", option, "1s"]).file("hundred.urls", hundred());
-        let tip = format!("'{option}' is an option of 'shaper run'");
+        let tip = format!("{option} is an option of shaper run");
         done.output().exits(2).says(&tip);
     }
 }
@@ -300,14 +300,14 @@ fn results_without_latencies_are_refused_with_their_place() {
 #[test]
 fn nonsense_is_answered_with_the_accepted_form() {
     for (args, says) in [
-        ("--latency 0", "must be above 0s"),
+        ("--latency 0", "write a time above 0s"),
         ("--latency p50:1s/p99:10ms", "p99 is below p50"),
         ("--latency -1s", "write a time"),
-        ("--latency 1s --api latency=1s", "cannot be used with"),
-        ("--latency 1s --latency-from r.jsonl", "cannot be used with"),
+        ("--latency 1s --api latency=1s", "do not go together"),
+        ("--latency 1s --latency-from r.jsonl", "do not go together"),
         (
             "--api latency=1s --latency-from r.jsonl",
-            "cannot be used with",
+            "do not go together",
         ),
         ("--api speed=9", "latency=50ms|exp:50ms"),
         ("--price 0/1M", "PRICE/UNITS, both above zero"),
@@ -317,7 +317,7 @@ fn nonsense_is_answered_with_the_accepted_form() {
         ("--burst 5", "--burst has no bucket"),
         ("--guard 2s --window 1/s", "--guard is longer"),
         ("--html x.html", "for the report on a run"),
-        ("--output r.jsonl", "'--output'"),
+        ("--output r.jsonl", "--output"),
     ] {
         let done = plan(["jobs.jsonl"])
             .args(words(args))

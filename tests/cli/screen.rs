@@ -96,7 +96,7 @@ fn help_has_the_colours_that_are_asked_for() {
     let always = help(&["run", "--color=always", "--help"]).output();
     assert!(stdout(&always).contains(BOLD), "{always}");
     let wrong = help(&["run", "--nope", "--color", "always"]).output();
-    wrong.exits(2).says("\u{1b}[");
+    wrong.exits(2).never_says("\u{1b}[");
 }
 
 /// The lines that stay, as they are seen.

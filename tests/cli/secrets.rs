@@ -106,7 +106,9 @@ fn a_value_that_is_refused_is_not_shown() {
         .file("headers", "X-Good: CANARY\nX-Bad CANARY\n")
         .args(["-H", "@headers"])
         .output();
-    done.exits(2).says("headers:2: write NAME: VALUE");
+    done.exits(2)
+        .says("headers:2: it has no colon")
+        .says("NAME: VALUE");
     let done = Shaper::run()
         .jobs("one.urls", "http://127.0.0.1:1/\n")
         .args(["-H", "@none"])

@@ -212,15 +212,15 @@ fn what_does_not_go_together_is_a_usage_error() {
             &["--arrivals", "even", "--qps", "5", "--burst", "3"],
             "--burst has no bucket",
         ),
-        (&["--replay", "--arrivals", "once"], "cannot be used with"),
-        (&["--replay", "--ramp", "5@0s"], "cannot be used with"),
+        (&["--replay", "--arrivals", "once"], "do not go together"),
+        (&["--replay", "--ramp", "5@0s"], "do not go together"),
         (
             &["--arrivals", "once", "--ramp", "5@0s"],
             "--ramp do not go together",
         ),
         (&["--speed", "2x"], "--speed 2x has no record"),
-        (&["--for", "5s", "--resume"], "cannot be used with"),
-        (&["--repeat", "2", "--resume"], "cannot be used with"),
+        (&["--for", "5s", "--resume"], "do not go together"),
+        (&["--repeat", "2", "--resume"], "do not go together"),
     ] {
         let done = Shaper::run()
             .jobs("one.urls", server.list(1))

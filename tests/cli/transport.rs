@@ -166,7 +166,9 @@ fn a_connection_that_has_waited_longer_than_it_may_is_not_used_again() {
     }
     let server = Server::start([Step::ok()]);
     let done = run(server.list(1)).args(["--pool-idle", "0"]).output();
-    done.exits(2).says("--pool-idle").says("must be above 0s");
+    done.exits(2)
+        .says("--pool-idle")
+        .says("write a time above 0s");
 }
 
 #[test]

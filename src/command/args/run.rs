@@ -12,7 +12,7 @@ use http::{HeaderValue, Method, header};
 
 use super::super::values::{
     Bound, Burst, HeaderFrom, ProgressKind, attempts, burst, bytes_or_none, count, count_or_none,
-    header_from, header_line, listen, one_of, or_else, order, provider, proxy_or_none,
+    header_from, header_line, listen, method, one_of, or_else, order, provider, proxy_or_none,
     rate_or_none, seed, shard, span_or_none, wait_or_none, window,
 };
 use super::{FailIfArgs, ShapeArgs, ShareArgs, ShowArgs, StopIfArgs};
@@ -480,7 +480,7 @@ pub(in crate::command) struct JobArgs {
     #[arg(long, value_name = "NAME")]
     pub(in crate::command) bearer_env: Option<String>,
     /// The method of jobs that name none
-    #[arg(short = 'X', long, value_name = "METHOD")]
+    #[arg(short = 'X', long, value_name = "METHOD", value_parser = method)]
     pub(in crate::command) method: Option<Method>,
     /// The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there
     #[arg(long, value_name = "TEXT")]
@@ -636,17 +636,19 @@ pub(in crate::command) struct OutputArgs {
 
 /// The headers of a file, one in each line. Messages name the line and not what stands in it.
 fn add_lines(headers: &mut Headers, file: &Path) -> Result<(), Problem> {
-    let problem = |place: String, why: &str| {
-        Problem::usage(why, "write one header in each line, NAME: VALUE").at(place)
-    };
-    let text = fs::read_to_string(file)
-        .map_err(|why| problem(format!("-H @{}", calm_path(file)), &why.to_string()))?;
+    let text = fs::read_to_string(file).map_err(|why| {
+        let mend = "name a file of headers that you may read";
+        Problem::usage(why.to_string(), mend).at(format!("-H @{}", calm_path(file)))
+    })?;
     for (nth, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
             continue;
         }
-        let (name, value) = header_line(line)
-            .map_err(|why| problem(format!("{}:{}", calm_path(file), nth + 1), &why))?;
+        let (name, value) = header_line(line).map_err(|why| {
+            let what = why.split_once("; ").map_or(&*why, |(what, _)| what);
+            let mend = "write one header in each line, NAME: VALUE";
+            Problem::usage(what, mend).at(format!("{}:{}", calm_path(file), nth + 1))
+        })?;
         headers.add(&name, &value.0);
     }
     Ok(())

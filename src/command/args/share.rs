@@ -74,7 +74,7 @@ impl ShareArgs {
     ) -> Result<Option<Address>, Problem> {
         let named = self.redis_key.is_some() || self.shared_concurrency.is_some();
         let Some(address) = &self.redis else {
-            let what = "there is no store to share limits through";
+            let what = "--redis-key and --shared-concurrency have no store to share limits through";
             let mend = "name it: --redis URL, or SHAPER_REDIS";
             return if named {
                 Err(Problem::usage(what, mend))
@@ -103,8 +103,8 @@ impl ShareArgs {
             (None, Some(job)) => Some(Account::of(job)),
             (None, None) => {
                 return Err(Problem::usage(
-                    "the first line is no job, so nothing tells whose the shared limits are",
-                    "name them: --redis-key NAME",
+                    "without --redis-key the first job tells whose the shared limits are, and the first line is none",
+                    "mend the line, or name them: --redis-key NAME",
                 ));
             }
         };

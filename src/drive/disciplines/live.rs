@@ -13,6 +13,7 @@ use crate::client::{Client, ClientSpec, Ends, Room, Via};
 use crate::clock::{Alarm, Clock};
 use crate::drive::cores::on_all_cores;
 use crate::drive::live::SLACK;
+use crate::drive::mends::mended;
 use crate::engine::{End, Event, Signal};
 use crate::error::Problem;
 use crate::limit::{Guard, Kind, Setting, Spec};
@@ -322,6 +323,7 @@ impl<'a> Run<'a> {
             && !std::mem::replace(&mut self.failed, true)
         {
             let Failure { kind, message, .. } = failure;
+            let message = mended(*kind, message, None);
             told(&format!("first failed try ({kind}): {message}"));
         }
         self.trial.tell(self.clock.now(), event);
