@@ -1,8 +1,12 @@
 //! A traffic shaper and load replayer: runs a list of HTTP requests under limits, and says whose wait it was.
 //!
-//! The program is documented in `README.md`; here is the map of its code. The modules stand in floor order, and each uses
-//! only what stands on its floor or above it in this list: words, records, rules, doors, drive, front. A test reads
-//! every file against it.
+//! What users are promised stands in README and the pages of `docs/`; here is the map of the code. The modules stand in floor
+//! order, and each uses only what stands on its floor or above it in this list: words, records, rules, doors, drive, front.
+//! A test reads every file against it.
+//!
+//! Times are [`units::Tick`]: nanoseconds since the run began. Whole numbers inside; waits are rounded up, allowances down.
+//! A request that failed is a result ([`outcome::Outcome`]), never an `Err`; what ends the run is an [`error::Problem`],
+//! which says what, where, and how to mend it.
 //!
 //! # The way of one job
 //!
@@ -15,7 +19,8 @@
 //! 6. When it is over, [`sink`] writes its line, and [`metrics`] have counted it. When all are, [`report`] tells the figures.
 //!
 //! In virtual time [`drive::simulated`] takes the place of [`drive::live`], and [`model`] that of the server: the same
-//! engine, to the nanosecond. `plan`, `compare` and nearly every test run so.
+//! engine, to the nanosecond. `plan`, `compare` and nearly every test run so. One run is explained so, and is run as a test:
+//! [`drive::worked_example`]. What bounds one process on many cores: [`drive::many_cores`].
 //!
 //! # The ways of other things
 //!

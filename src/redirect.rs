@@ -83,7 +83,7 @@ impl Trail {
         Self(vec![Asked::of(job)])
     }
 
-    /// What this answer to `asked`, the last request, asks for; or why it leads nowhere, for people.
+    /// What this answer to `asked`, the last request, asks for; or, as an error, why it leads nowhere, for people.
     pub fn follow(&mut self, asked: &Job, head: &Head) -> Result<Step, String> {
         let step = location(head, &asked.target.url).and_then(|url| {
             let step = Step::to(url, asked, head.status);

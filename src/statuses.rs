@@ -5,6 +5,14 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Statuses of answers: `429`, `5xx`, `401,403`, `200-299`.
+///
+/// ```
+/// use shaper::statuses::Statuses;
+///
+/// let refused = Statuses::read("429,5xx").expect("these are statuses");
+/// assert!(refused.has(503) && !refused.has(404));
+/// assert!(Statuses::read("99").is_none());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statuses(Vec<Class>);
 

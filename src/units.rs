@@ -70,6 +70,17 @@ impl Cost {
 }
 
 /// So many per period, as a ratio of whole numbers and with the words it was given in.
+///
+/// Parsed from `10`, `10/s`, `600rpm` or `100/250ms`; zero, less, and what is no number are errors that show the forms.
+///
+/// ```
+/// use std::time::Duration;
+/// use shaper::units::Rate;
+///
+/// let rate: Rate = "600rpm".parse().expect("it is a rate");
+/// assert_eq!((rate.count.get(), rate.period), (600, Duration::from_secs(60)));
+/// assert_eq!(rate.shown(), "10/s");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rate {
     /// How many in one period; never zero.
@@ -217,7 +228,15 @@ fn digits(text: &str) -> Option<u64> {
     plain.then(|| text.parse().ok())?
 }
 
-/// A whole number above zero; takes `1e3`, `10k` (thousand) and `1M` (million).
+/// A whole number above zero; takes `1e3`, `10k` (thousand) and `1M` (million). Anything else, or more than 64 bits hold,
+/// is an error that shows the accepted forms.
+///
+/// ```
+/// use shaper::units::parse_count;
+///
+/// assert_eq!(parse_count("10k"), Ok(10_000));
+/// assert!(parse_count("0").is_err());
+/// ```
 pub fn parse_count(text: &str) -> Result<u64, String> {
     match decimal(text.trim()) {
         Some((number, 1)) if number > 0 => Ok(number),
@@ -235,7 +254,17 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
 /// More than whole numbers of 64 bits hold.
 const COUNTED: f64 = 1.8e19;
 
-/// A span of time, zero included: `250ms`, `1h30m`; a bare number is seconds, `m` is minutes.
+/// A span of time, zero included: `250ms`, `1h30m`; a bare number is seconds, `m` is minutes. Whole nanoseconds, rounded
+/// down, at most 584 years; months and years, whose length changes, are an error that shows the accepted forms.
+///
+/// ```
+/// use std::time::Duration;
+/// use shaper::units::parse_duration;
+///
+/// assert_eq!(parse_duration("1m30s"), Ok(Duration::from_secs(90)));
+/// assert_eq!(parse_duration("0.25"), parse_duration("250ms"));
+/// assert!(parse_duration("3months").is_err());
+/// ```
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     const FORMS: &str =
         "write a time: 250ms, 1.5s, 30, 2m, 1h30m (units us ms s m h d; a bare number is seconds)";
@@ -263,7 +292,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         .map_err(|_| FORMS.to_owned())
 }
 
-/// A span of time above zero.
+/// A span of time above zero: as [`parse_duration`], and zero is an error, too.
 pub fn parse_span(text: &str) -> Result<Duration, String> {
     match parse_duration(text)? {
         Duration::ZERO => Err("write a time above 0s".to_owned()),

@@ -42,7 +42,8 @@ struct Identity {
 }
 
 impl TlsSpec {
-    /// Trusts those whom the authorities of this PEM file have signed, and nobody else.
+    /// Trusts those whom the authorities of this PEM file have signed, and nobody else. Fails if it cannot be read or holds
+    /// none.
     pub fn trusting(self, authorities: &Path) -> Result<Self, Problem> {
         let option = "--cacert";
         let mut roots = RootCertStore::empty();
@@ -62,7 +63,7 @@ impl TlsSpec {
     }
 
     /// Shows the certificates of this PEM file, that of the client first; its key stands in the same file or in one of its
-    /// own.
+    /// own. Fails if they cannot be read, or hold none.
     pub fn showing(self, certificate: &Path, key: Option<&Path>) -> Result<Self, Problem> {
         let chain = certificates("--cert", certificate)?;
         let (option, file) = key.map_or(("--cert", certificate), |key| ("--key", key));

@@ -12,7 +12,7 @@ use super::plain;
 /// A name, borrowed unless it has escapes, and its value as it stands in the text.
 pub type Member<'a> = (Cow<'a, str>, &'a str);
 
-/// The members of an object in their order.
+/// The members of an object in their order. Fails where the text is no whole object.
 ///
 /// Read without recursion, so no depth of nesting can overflow the stack.
 pub fn members(text: &str) -> Result<Vec<Member<'_>>, serde_json::Error> {

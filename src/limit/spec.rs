@@ -7,6 +7,17 @@ use super::{KeyBy, Kind, Limit};
 use crate::units::{Cost, Rate, exact_span};
 
 /// One limit: what it counts, how much of it, and by which rule.
+///
+/// Parsed from what `--limit` takes ([`LIMIT_FORM`](super::LIMIT_FORM)), and shown in the same form.
+///
+/// ```
+/// use shaper::limit::{Counts, Kind, Spec};
+///
+/// let spec: Spec = "tokens 100k/m window".parse().expect("it is a limit");
+/// assert_eq!((spec.counts, spec.kind), (Counts::Units, Kind::Window));
+/// assert_eq!(spec.to_string(), "tokens 100k/m window");
+/// assert!("100k".parse::<Spec>().is_ok_and(|spec| spec.burst.get() == 1), "a bucket, evenly spaced");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
     /// The name in results and reports.

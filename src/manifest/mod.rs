@@ -248,7 +248,7 @@ fn file(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 impl Manifest {
-    /// Its limits, as they were in force.
+    /// Its limits, as they were in force. Fails on one that this version does not know.
     pub fn specs(&self) -> Result<Vec<Spec>, String> {
         specs(&self.limits)
     }
@@ -347,7 +347,7 @@ impl Manifest {
 }
 
 impl Before {
-    /// Its limits, as they were in force.
+    /// Its limits, as they were in force. Fails on one that this version does not know.
     pub fn specs(&self) -> Result<Vec<Spec>, String> {
         specs(&self.limits)
     }

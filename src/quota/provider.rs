@@ -81,7 +81,7 @@ impl Provider {
         PROVIDERS.iter()
     }
 
-    /// The provider of this name; else what to write instead.
+    /// The provider of this name; an error that says what to write instead, if there is none.
     pub fn named(name: &str) -> Result<&'static Self, String> {
         let found = Self::all().find(|row| row.name == name);
         found.ok_or_else(|| {

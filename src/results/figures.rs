@@ -67,7 +67,7 @@ impl Figures {
         }
     }
 
-    /// Adds a file that was scanned. `source` is added to the lines of its sends.
+    /// Adds a file that was scanned; fails at the place where it cannot be read any more. `source` is added to the lines of its sends.
     pub fn add(&mut self, results: &mut Results, scan: &Scan, source: u64) -> Result<(), Problem> {
         let (path, shown) = (results.path.clone(), results.shown());
         let unreadable = |why| unreadable(&path, &why);

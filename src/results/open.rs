@@ -18,7 +18,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Opens them. Standard input (`-`) and named pipes are read to their end first, into a file without a name.
+    /// Opens them; fails if they cannot be read, or stdin is a terminal. Standard input (`-`) and named pipes are read to their end first, into a file without a name.
     pub fn open(path: &Path) -> Result<Self, Problem> {
         let file = if path.as_os_str() == "-" {
             let stdin = io::stdin();

@@ -13,6 +13,13 @@ use crate::units::{Rate, exact_span, gcd, nanos, parse_duration};
 pub(super) const ONE: u128 = 1 << 32;
 
 /// Rates by time.
+///
+/// ```
+/// use shaper::shape::Ramp;
+///
+/// assert!("10@0s,100@30s,0@5m".parse::<Ramp>().is_ok());
+/// assert!("10@30s,20@10s".parse::<Ramp>().is_err(), "times go up");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ramp {
     points: Vec<Point>,

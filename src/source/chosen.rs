@@ -52,7 +52,8 @@ pub struct Written<'a> {
 }
 
 impl Chosen {
-    /// Opens a file whose lines are read by the rules of `spec`, whatever inputs that names.
+    /// Opens a file whose lines are read by the rules of `spec`, whatever inputs that names. Fails if it cannot be read, or
+    /// lines of its format cannot be copied.
     pub fn open(path: &Path, spec: &Spec) -> Result<Self, Problem> {
         let rules = Rules::new(spec)?;
         let name = path.to_string_lossy().into_owned();
@@ -100,7 +101,7 @@ impl Chosen {
     }
 
     /// The line of this number, from 1, which must be above that of the call before. Lines between are
-    /// passed over unread.
+    /// passed over unread. Fails where reading does.
     pub fn line(&mut self, number: u64) -> Result<Found<'_>, Problem> {
         let unreadable = |why| unreadable(&self.name, &why);
         while self.lines.count() + 1 < number {

@@ -176,7 +176,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// `I/N`, or `auto/N` with the index that `variable` holds.
+    /// `I/N`, or `auto/N` with the index that `variable` holds. Fails if I is not below N, or the variable is not set.
     pub fn of(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         const FORM: &str =
             "write I/N, I from 0 to N - 1, as in 0/4; auto/N takes I from JOB_COMPLETION_INDEX";
