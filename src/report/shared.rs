@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::page::{Look, Page, Tone};
 use crate::limit::{Known, Pace};
-use crate::store::status::{Lane, SPAN, Status};
+use crate::store::status::{self, Lane, SPAN, Shared, Status};
 use crate::terminal::Columns;
 use crate::units::{counted, exact_span, millis, show_moment, show_span, three_digits};
 
@@ -62,7 +62,7 @@ impl SharedPage<'_> {
                     limit.most,
                     counted(waiting, "run")
                 ),
-                (None, None) => "one for each value of its key".to_owned(),
+                (None, None) => of_values(limit),
                 (None, Some(lanes)) => match &lanes[..] {
                     [] => "nothing is known of the limit of a server".to_owned(),
                     [lane] => known(&lane.known),
@@ -107,6 +107,7 @@ impl SharedPage<'_> {
                 "free": limit.now.map(|(fits, _)| fits),
                 "waiting": limit.now.map(|(_, waiting)| waiting),
                 "used_each_5s": limit.used,
+                "values": limit.values.iter().map(value).collect::<Vec<_>>(),
                 "learnt": limit.learnt.as_ref().map(|lanes| lanes.iter().map(learnt).collect::<Vec<_>>()),
             })
         });
@@ -117,6 +118,33 @@ impl SharedPage<'_> {
             "limits": limits.collect::<Vec<_>>(),
         })
     }
+}
+
+/// `1f3a09bc12de 3 of 10 free, 2 runs waiting`, of each.
+fn of_values(limit: &Shared) -> String {
+    let each = limit.values.iter().map(|value| {
+        format!(
+            "{} {} of {} free, {} waiting",
+            value.name,
+            value.fits,
+            limit.most,
+            counted(value.waiting, "run")
+        )
+    });
+    let each = each.collect::<Vec<_>>().join("; ");
+    if each.is_empty() {
+        "one for each value of its key".to_owned()
+    } else {
+        each
+    }
+}
+
+fn value(value: &status::Value) -> Value {
+    json!({
+        "value": value.name,
+        "free": value.fits,
+        "waiting": value.waiting,
+    })
 }
 
 /// `84.0/s (refused 2 times); tells 100 in 1s`.

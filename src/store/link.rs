@@ -150,6 +150,10 @@ impl Link {
             (_, Some(code @ ("WRONGPASS" | "NOAUTH"))) => {
                 Trouble::Refused(format!("{code} {said}"))
             }
+            // Who has given no password is not even read, where the command is long.
+            _ if said.contains("unauthenticated") => {
+                Trouble::Refused("NOAUTH Authentication required".to_owned())
+            }
             (
                 ErrorKind::Server(
                     ServerErrorKind::BusyLoading

@@ -222,7 +222,9 @@ impl Caller {
 /// The keys that every call has, in the order in which the script knows them.
 pub(super) fn common_keys(name: &str, member: &str) -> Vec<String> {
     let record = format!("member:{member}");
-    let all = ["run", "members", &record, "pauses", "usage", "learnt"];
+    let all = [
+        "run", "members", &record, "pauses", "usage", "learnt", "recent",
+    ];
     all.map(|what| format!("shaper:{{{name}}}:{what}")).into()
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::Value as Json;
 
 use super::address::Address;
 use super::link::Link;
@@ -46,10 +46,12 @@ pub struct Shared {
     pub text: String,
     /// The most that it ever holds.
     pub most: u64,
-    /// What fits now, and how many runs wait for it; `None` if it has a state for each value of a key.
+    /// What fits now, and how many runs wait for it; `None` if it has a state for each value of a key, or is learnt.
     pub now: Option<(u64, u64)>,
     /// What was taken less what was given back, in each five seconds of the last minute, oldest first.
     pub used: Vec<i64>,
+    /// The same of the values of its key that were used last, the ones with the least first.
+    pub values: Vec<Value>,
     /// What was learnt of it last, of each lane, if it is not given.
     pub learnt: Option<Vec<Lane>>,
 }
@@ -63,7 +65,18 @@ pub struct Lane {
     pub known: Known,
 }
 
-/// So many digits tell a lane from others.
+/// A value of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    /// Tells it from others: what it is, the store does not know.
+    pub name: String,
+    /// What fits now.
+    pub fits: u64,
+    /// How many runs wait for it.
+    pub waiting: u64,
+}
+
+/// So many digits tell a lane or a value from others.
 const NAME: usize = 12;
 
 /// Without a mark of its own: it is no member.
@@ -113,15 +126,26 @@ pub async fn look(
     command.arg(&keys[1]).arg(0).arg(-1);
     let asked = link.asks(&command).await;
     let members: Vec<String> = asked.map_err(|trouble| link.problem(&trouble))?;
+    let mut command = redis::cmd("ZRANGE");
+    command.arg(&keys[6]).arg(0).arg(-1);
+    let asked = link.asks(&command).await;
+    let recent: Vec<String> = asked.map_err(|trouble| link.problem(&trouble))?;
     let mut states = Vec::new();
     let before = keys.len();
     for (place, (rule, stem)) in rules.iter().zip(stems).enumerate() {
-        if rule.per.is_empty() {
+        let of_values = format!("{stem}:");
+        let all = if rule.per.is_empty() {
+            vec![stem]
+        } else {
+            let own = recent.iter().filter(|key| key.starts_with(&of_values));
+            own.cloned().collect()
+        };
+        for state in all {
             states.push((place, keys.len() - before));
             let log = ["window", "slots"]
                 .contains(&&*rule.kind)
-                .then(|| format!("{stem}:log"));
-            keys.push(stem);
+                .then(|| format!("{state}:log"));
+            keys.push(state);
             keys.extend(log);
         }
     }
@@ -145,7 +169,7 @@ pub async fn look(
     if reply == "emptied" {
         return Ok(None);
     }
-    let seen: Value = serde_json::from_str(&reply).map_err(|_| unread())?;
+    let seen: Json = serde_json::from_str(&reply).map_err(|_| unread())?;
     Ok(Some(Status {
         members: list(&seen["members"]).map(member).collect(),
         limits: list(&seen["limits"])
@@ -157,7 +181,7 @@ pub async fn look(
     }))
 }
 
-fn member(seen: &Value) -> Member {
+fn member(seen: &Json) -> Member {
     Member {
         place: seen["place"].as_str().unwrap_or_default().to_owned(),
         since: Duration::from_micros(number(&seen["since"])),
@@ -174,35 +198,51 @@ impl Shared {
     }
 }
 
-fn lane(seen: &Value) -> Option<Lane> {
+fn lane(seen: &Json) -> Option<Lane> {
     let lore = lore(seen)?;
-    let name = lore.key.rsplit(':').next().unwrap_or_default();
     Some(Lane {
-        name: name.chars().take(NAME).collect(),
+        name: name(&lore.key),
         known: lore.known,
     })
 }
 
-fn limit(((seen, rule), text): ((&Value, &Rule), String)) -> Shared {
+fn value(seen: &Json) -> Value {
+    Value {
+        name: name(seen["key"].as_str().unwrap_or_default()),
+        fits: number(&seen["fits"]),
+        waiting: number(&seen["waiting"]),
+    }
+}
+
+/// The beginning of the hash at the end of a key.
+fn name(key: &str) -> String {
+    let hash = key.rsplit(':').next().unwrap_or_default();
+    hash.chars().take(NAME).collect()
+}
+
+fn limit(((seen, rule), text): ((&Json, &Rule), String)) -> Shared {
     let fits = seen.get("fits").map(number);
     let learns = rule.kind == LEARNT;
+    let mut values: Vec<Value> = list(&seen["values"]).map(value).collect();
+    values.sort_by_key(|value| value.fits);
     let used = list(&seen["used"]).map(|used| used.as_str()?.parse().ok());
     Shared {
         text,
         most: number(&seen["most"]),
         now: fits.map(|fits| (fits, number(&seen["waiting"]))),
         used: used.map(Option::unwrap_or_default).collect(),
+        values,
         learnt: learns.then(|| list(&seen["learnt"]).filter_map(lane).collect()),
     }
 }
 
 /// The script writes an empty list like an empty object.
-fn list(seen: &Value) -> impl Iterator<Item = &Value> {
+fn list(seen: &Json) -> impl Iterator<Item = &Json> {
     seen.as_array().into_iter().flatten()
 }
 
 /// Large ones are texts, which no reader rounds.
-fn number(seen: &Value) -> u64 {
+fn number(seen: &Json) -> u64 {
     let text = seen.as_str().and_then(|text| text.parse().ok());
     text.or(seen.as_u64()).unwrap_or_default()
 }

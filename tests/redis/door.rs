@@ -327,7 +327,7 @@ async fn those_who_look_see_who_is_there_and_what_is_left() {
     assert_eq!(look("seen").await, None);
     let mut what = of(
         "seen",
-        &["5/h window", "tokens 60/h burst=60", "1/s per=host"],
+        &["5/h window", "tokens 60/h burst=60", "1/h per=host"],
     );
     what.slots = Cost::new(3);
     let mut run = Run::join(&server.url(), &what).await.unwrap();
@@ -354,13 +354,32 @@ async fn those_who_look_see_who_is_there_and_what_is_left() {
     let expected = [
         ("5/h window", 5, Some((3, 1))),
         ("tokens 60/h bucket burst=60", 60, Some((10, 1))),
-        ("1/s bucket burst=1 per=host", 1, None),
+        ("1/h bucket burst=1 per=host", 1, None),
         ("3 slots", 3, Some((2, 0))),
     ];
     assert_eq!(limits, expected);
-    let used = seen.limits.iter().map(|limit| limit.used.iter().sum());
-    let used: Vec<i64> = used.collect();
-    assert_eq!(used, [2, 50, 0, 1]);
+    let used = |seen: &status::Status| -> Vec<i64> {
+        let limits = seen.limits.iter();
+        limits.map(|limit| limit.used.iter().sum()).collect()
+    };
+    assert_eq!(used(&seen), [2, 50, 0, 1]);
+    // Values of a key by their hashes, the one with the least first.
+    let of_value = |value: &str| Part {
+        key: Some(value.into()),
+        ..part(2, 1)
+    };
+    granted(&run.ask(&[of_value("spare")]).await);
+    let spent = [of_value("spent")];
+    granted(&run.ask(&spent).await);
+    assert!(matches!(run.ask(&spent).await, Answer::Refused(..)));
+    let seen = look("seen").await.unwrap();
+    let values = &seen.limits[2].values;
+    assert_eq!(values.len(), 2, "{values:?}");
+    assert!(values[0].fits <= values[1].fits, "{values:?}");
+    assert!(values.iter().any(|value| value.waiting == 1), "{values:?}");
+    assert!(values[0].name != values[1].name && values[0].name.len() == 12);
+    assert!(!server.keys().iter().any(|(key, _)| key.contains("spent")));
+    assert_eq!(used(&seen)[2], 2);
     run.store.leave().await;
     assert_eq!(look("seen").await.unwrap().members, []);
 }

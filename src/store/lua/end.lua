@@ -39,6 +39,20 @@ if next(used) then
   redis.call('SET', USAGE, cmsgpack.pack(spans), 'PX', kept_until(now + SPAN * SPANS * 1000000))
 end
 
+-- Values of keys that were used last, for those who only look.
+local values = {}
+for _, s in pairs(states) do
+  if s.dirty and s.rule.per ~= '' and s.kind ~= learnt and #values < 2 * VALUES then
+    values[#values + 1] = digits(now)
+    values[#values + 1] = s.key
+  end
+end
+if #values > 0 then
+  redis.call('ZADD', RECENT, unpack(values))
+  redis.call('ZREMRANGEBYRANK', RECENT, 0, -VALUES - 1)
+  redis.call('PEXPIRE', RECENT, kept_until(now + SPAN * SPANS * 1000000))
+end
+
 local taught = {}
 for _, s in pairs(states) do
   if s.taught then

@@ -5,8 +5,8 @@
 
 local floor, max, min, fmod = math.floor, math.max, math.min, math.fmod
 local call = cjson.decode(ARGV[1])
-local RUN, MEMBERS, RECORD, PAUSES, USAGE, LEARNT = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local FIRST_STATE = 7
+local RUN, MEMBERS, RECORD, PAUSES, USAGE, LEARNT, RECENT = unpack(KEYS, 1, 7)
+local FIRST_STATE = 8
 local me = call.member
 
 -- What stands in for a moment that nobody knows.

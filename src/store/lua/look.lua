@@ -17,8 +17,9 @@ local function usage()
   return spans, span
 end
 
--- What was learnt last is told of so many lanes.
+-- What was learnt last is told of so many lanes, what is left of a limit of so many values of its key.
 local LANES = 16
+local VALUES = 16
 
 -- The same as it was told last, oldest first.
 local function lores()
@@ -66,7 +67,12 @@ if call.look then
       end
     end
     local limit = seen.limits[which[1] + 1]
-    limit.fits, limit.waiting = digits(fits), #s.queue
+    if s.rule.per == '' then
+      limit.fits, limit.waiting = digits(fits), #s.queue
+    else
+      limit.values = limit.values or {}
+      limit.values[#limit.values + 1] = { key = s.key, fits = digits(fits), waiting = #s.queue }
+    end
   end
   for _, one in ipairs(lores()) do
     local limit = seen.limits[one.limit + 1]
