@@ -20,7 +20,10 @@ impl Engine {
         let lane = self.roll.peek(ticket).lane.expect(IN_A_LANE);
         let refuses = word.refuses(status);
         let again = word.again_after(status);
-        self.lanes.answered(lane, refuses);
+        // Of a 403 the body may tell.
+        if refuses || status != StatusCode::FORBIDDEN {
+            self.lanes.answered(lane, refuses);
+        }
         if !word.quotas.is_empty() {
             let granted = self.roll.work(ticket).current().granted;
             let account = self.lanes.account(lane);
@@ -50,6 +53,9 @@ impl Engine {
         let word = quota::of_body(status, &reply.body);
         let lane = self.roll.peek(ticket).lane.expect(IN_A_LANE);
         let said = &mut self.roll.work(ticket).said;
+        if !said.refused && status == StatusCode::FORBIDDEN {
+            self.lanes.answered(lane, word.refuses(status));
+        }
         said.refused |= word.refuses(status);
         let said = *said;
         if let Some(spent) = &word.spent {
@@ -60,9 +66,10 @@ impl Engine {
         }
         let again = said.again.or(word.again_after(status));
         let heeds = self.rules.retry.heeds(status, again, said.refused);
+        let work = self.roll.work(ticket);
+        work.said.again = again;
         if let (None, Some(wait), true) = (said.wait, word.wait, heeds) {
-            let work = self.roll.work(ticket);
-            (work.said.again, work.said.wait) = (again, Some(wait));
+            work.said.wait = Some(wait);
             work.current().retry_after = Some(wait);
             self.rest(lane, reply.head.at.after(wait));
         }
