@@ -138,3 +138,27 @@ fn the_oldest_rust_that_is_enough_is_the_same_wherever_it_is_told() {
     let told = told.expect("it is told").trim_matches('"');
     assert!(read("README.md").contains(&format!("Rust {told} or later")));
 }
+
+/// Clippy knows since when a function of the library is there, and not since when the language has a form.
+#[test]
+fn no_arm_has_a_guard_that_binds_which_older_compilers_do_not_know() {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("src is readable") {
+            let path = entry.expect("src is readable").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                let text = fs::read_to_string(&path).expect("source is UTF-8");
+                for (nth, line) in text.lines().enumerate() {
+                    let line = line.trim();
+                    let guard = line.split_once(" if let ");
+                    let guards = guard.is_some_and(|(before, behind)| {
+                        !before.ends_with("else") && behind.contains(" => ")
+                    });
+                    assert!(!guards, "{}:{}: {line}", path.display(), nth + 1);
+                }
+            }
+        }
+    }
+}

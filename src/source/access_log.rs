@@ -248,11 +248,12 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     let mut plain = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [byte, behind @ ..] = rest {
-        let (byte, length) = match (byte, behind) {
-            (b'\\', [b'x', high, low, ..]) if let Some(byte) = hex(*high, *low) => (byte, 4),
-            (b'\\', [quoted @ (b'"' | b'\\'), ..]) => (*quoted, 2),
-            (byte, _) => (*byte, 1),
+        let escaped = match (byte, behind) {
+            (b'\\', [b'x', high, low, ..]) => hex(*high, *low).map(|byte| (byte, 4)),
+            (b'\\', [quoted @ (b'"' | b'\\'), ..]) => Some((*quoted, 2)),
+            _ => None,
         };
+        let (byte, length) = escaped.unwrap_or((*byte, 1));
         plain.push(byte);
         rest = &rest[length..];
     }

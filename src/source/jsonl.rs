@@ -132,8 +132,12 @@ fn not_json(text: &str, why: &serde_json::Error, end: End) -> Fault {
             "a job is a JSON object",
             "write {\"url\":\"http://...\"} for each; an array of them is --format json",
         ),
-        (Category::Syntax, _) if let Some(fault) = behind(text, column) => fault,
         (Category::Eof | Category::Syntax | Category::Io, End::Input | End::Mark) => {
+            if why.is_syntax()
+                && let Some(fault) = behind(text, column)
+            {
+                return fault;
+            }
             let text = why.to_string();
             let reason = text
                 .rsplit_once(" at line ")
