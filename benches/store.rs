@@ -202,6 +202,7 @@ impl Run {
                     let again = self.clock.now().after(wait).min(until);
                     alarm.wait_until(again).await;
                 }
+                Answer::Leased(leased) => panic!("{leased:?} was not asked for"),
             }
         }
         self.store.leave().await;
