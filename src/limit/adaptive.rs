@@ -150,6 +150,10 @@ struct Told {
 /// A limit of a longer period is not paced: who has few jobs waits for nothing, and for many it comes to the same.
 const PACED: Duration = Duration::from_secs(60);
 
+/// What goes later than its pace has it is made up for, as far as this: else a pace that is found would be less than the
+/// server takes by as much as timers are late.
+const MADE_UP: Duration = Duration::from_millis(50);
+
 /// What is learnt is forgotten if nothing is sent for so long.
 pub(super) const KEPT: Duration = Duration::from_secs(600);
 
@@ -337,7 +341,10 @@ impl Limit for Adaptive {
         let at = at.max(self.last);
         self.search.grants(at);
         if let Some(pace) = self.search.pace() {
-            self.next = at.after(pace.gap(cost.get()));
+            self.next = self
+                .next
+                .max(at.before(MADE_UP))
+                .after(pace.gap(cost.get()));
         }
         self.last = at;
         self.taken = self.taken.saturating_add(cost.get());

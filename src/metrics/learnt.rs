@@ -58,7 +58,8 @@ pub struct ToldLimit {
 impl Learning {
     /// Something is known anew at `at`; the limit has this name.
     pub(super) fn add(&mut self, key: &str, at: Tick, counts: Counts, name: &str, learnt: Learnt) {
-        let Some(own) = self.of(key) else {
+        // What one finds without the store is its part of what all know.
+        let Some(own) = self.of(key).filter(|own| !own.by_all) else {
             return;
         };
         match learnt {

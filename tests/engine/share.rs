@@ -569,6 +569,13 @@ fn alone_a_run_goes_on_with_its_part_of_what_is_known() {
     let back = sent.iter().filter(|at| back.contains(at)).count();
     assert!(back >= 60, "{back}");
     assert!(sent.len() <= 2_200, "{} tries", sent.len());
+    // What all know is told, and not the part that one kept of it.
+    let learnt = &ended[0].learning.keys[0];
+    let pace = learnt.pace.unwrap().per_second();
+    assert!(
+        learnt.by_all && (60.0..=120.0).contains(&pace),
+        "{learnt:?}"
+    );
 }
 
 #[test]

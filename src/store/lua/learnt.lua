@@ -22,6 +22,8 @@ do
   local SHORT = 2 * SECOND
   -- A step up takes so long, and so many accepted requests.
   local STEP, STEP_ACCEPTED = SECOND, 10
+  -- What goes later than its pace has it is made up for, as far as this.
+  local MADE_UP = 50000
   -- More names of limits than this no server has.
   local NAMES = 32
 
@@ -290,7 +292,7 @@ do
       v.since, v.before = at, v.taken
     end
     if v.pace then
-      v.next = at + gap(v.pace, cost)
+      v.next = max(v.next, at - MADE_UP) + gap(v.pace, cost)
     end
     v.last = at
     count(v, cost)
