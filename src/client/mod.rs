@@ -8,6 +8,7 @@ mod digest;
 mod direct;
 mod failure;
 mod files;
+mod names;
 mod pool;
 mod reach;
 mod reqwest;

@@ -13,11 +13,11 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
 use super::connection::{Connection, Stream};
-use super::names::Place;
 use super::server::Server;
 use super::wire::Wire;
 use crate::client::attempt::Attempt;
 use crate::client::failure::{Doing, OUT_OF_PORTS, failed, slow_connect};
+use crate::client::names::Place;
 use crate::clock::{Clock, Deadline};
 use crate::outcome::Failure;
 use crate::units::Tick;

@@ -13,7 +13,6 @@ mod decoder;
 mod exchange;
 mod head;
 mod input;
-mod names;
 mod request;
 mod server;
 mod spare;

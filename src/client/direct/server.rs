@@ -11,8 +11,8 @@ use rustls::pki_types::ServerName;
 use url::{Host, Url};
 
 use super::connection::Connection;
-use super::names::{Names, Place};
 use super::request::{Usual, usual};
+use crate::client::names::{Names, Place};
 use crate::client::reach::Reach;
 use crate::client::route::Route;
 use crate::client::tls::Tls;

@@ -1,10 +1,12 @@
 //! Tries by the HTTP library, for what our own transport does not do. Floor 4: doors.
 
 mod failure;
+mod resolver;
 mod setup;
 
 use std::future::Future;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH};
@@ -22,6 +24,7 @@ use crate::job::Job;
 use crate::outcome::{Failure, FailureKind, Head, Reply};
 use crate::units::Tick;
 use failure::Unseen;
+use resolver::Resolver;
 use setup::Scheme;
 pub(super) use setup::Setup;
 
@@ -29,6 +32,7 @@ pub(super) use setup::Setup;
 #[derive(Debug, Clone)]
 pub(super) struct Library {
     client: reqwest::Client,
+    resolver: Arc<Resolver>,
     /// Host and port, for messages.
     pub(super) name: Rc<str>,
 }
@@ -46,8 +50,12 @@ impl Library {
         } else {
             Scheme::Http
         };
-        let client = setup.client(scheme, reach, tls)?;
-        Ok(Self { client, name })
+        let (client, resolver) = setup.client(scheme, reach, tls)?;
+        Ok(Self {
+            client,
+            resolver,
+            name,
+        })
     }
 
     /// Makes the try. The lease is let go of before the end is told.
@@ -59,9 +67,10 @@ impl Library {
         lease: Lease<Carrier>,
     ) -> impl Future<Output = ()> + 'static {
         let request = self.request(job, via.url(job), lease.after());
+        self.resolver.goes_by(attempt.clock);
         async move {
             let end = match request {
-                Ok(request) => send(&mut attempt, &self.client, request).await,
+                Ok(request) => send(&mut attempt, &self, request).await,
                 Err(why) => Err(why.failure(&self.name)),
             };
             drop(lease);
@@ -123,7 +132,7 @@ fn framing(method: &Method, body: &Bytes) -> HeaderMap {
 /// last byte came, too.
 async fn send(
     attempt: &mut Attempt,
-    client: &reqwest::Client,
+    library: &Library,
     request: reqwest::Request,
 ) -> Result<(Reply, Tick), Failure> {
     let sent = attempt.clock.now();
@@ -131,10 +140,15 @@ async fn send(
     let patience = attempt.clock.sleep_until(attempt.patience(sent));
     let answer = tokio::select! {
         biased;
-        answer = execute(client, request) => answer,
+        answer = execute(&library.client, request) => answer,
         () = patience => return Err(attempt.late(sent, Phase::ConnectOrHeaders)),
     };
-    let response = answer.map_err(|why| failure::without_answer(why, &attempt.host))?;
+    let response = answer.map_err(|why| {
+        if why.is_connect() {
+            library.resolver.forget();
+        }
+        failure::without_answer(why, &attempt.host)
+    })?;
     let head = Head {
         at: attempt.clock.now(),
         wall: attempt.clock.wall(),

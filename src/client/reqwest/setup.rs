@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use http::header::ACCEPT_ENCODING;
 use http::{HeaderMap, HeaderValue};
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{ClientBuilder, NoProxy, redirect, retry};
 use rustls::ClientConfig;
-use tokio::net::lookup_host;
 
+use super::resolver::{Asked, Resolver};
 use crate::client::coding::TAKEN;
 use crate::client::tls::{self, Tls};
 use crate::client::{ClientSpec, Http, Proxies, Reach, Refused, Route, Transport, Via, failure};
@@ -38,8 +37,11 @@ pub(in crate::client) struct Setup {
     route: Route,
     plain: ClientConfig,
     /// Made when there was time: the first send is not late by it.
-    first: Mutex<Option<reqwest::Client>>,
+    first: Mutex<Option<Made>>,
 }
+
+/// A client, and what it has addresses from.
+type Made = (reqwest::Client, Arc<Resolver>);
 
 /// Of the origin that a client is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,12 +73,7 @@ impl Setup {
     }
 
     /// A client with connections of its own.
-    pub(super) fn client(
-        &self,
-        scheme: Scheme,
-        reach: Reach,
-        tls: &Tls,
-    ) -> Result<reqwest::Client, Refused> {
+    pub(super) fn client(&self, scheme: Scheme, reach: Reach, tls: &Tls) -> Result<Made, Refused> {
         let first = match (scheme, reach) {
             (Scheme::Http, Reach::Anywhere) => self.keep(None),
             (Scheme::Https, _) | (_, Reach::Public) => None,
@@ -85,12 +82,13 @@ impl Setup {
     }
 
     /// Puts a client in the place of the first, which it returns.
-    fn keep(&self, client: Option<reqwest::Client>) -> Option<reqwest::Client> {
+    fn keep(&self, client: Option<Made>) -> Option<Made> {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *first, client)
     }
 
-    fn make(&self, scheme: Scheme, reach: Reach, tls: &Tls) -> Result<reqwest::Client, Refused> {
+    fn make(&self, scheme: Scheme, reach: Reach, tls: &Tls) -> Result<Made, Refused> {
+        let resolver = Arc::new(Resolver::new(reach));
         let config = match scheme {
             Scheme::Http => self.plain.clone(),
             Scheme::Https => {
@@ -112,12 +110,10 @@ impl Setup {
             .http2_keep_alive_interval(SILENT)
             .http2_keep_alive_timeout(UNANSWERED)
             .http2_initial_stream_window_size(WINDOW)
+            .dns_resolver(Asked(Arc::clone(&resolver)))
             .tls_backend_preconfigured(config);
         if let Some(span) = self.connect_timeout {
             builder = builder.connect_timeout(span);
-        }
-        if reach == Reach::Public {
-            builder = builder.dns_resolver(Arc::new(Public));
         }
         builder = match (self.http, scheme) {
             (Http::One, _) => builder.http1_only(),
@@ -131,13 +127,14 @@ impl Setup {
                 builder.no_proxy()
             }
         };
-        builder.build().map_err(|why| Refused {
+        let client = builder.build().map_err(|why| Refused {
             kind: match scheme {
                 Scheme::Http => FailureKind::Invalid,
                 Scheme::Https => FailureKind::Tls,
             },
             cause: failure::cause(&why.without_url()),
-        })
+        })?;
+        Ok((client, resolver))
     }
 }
 
@@ -158,19 +155,6 @@ fn by(mut builder: ClientBuilder, proxies: &Proxies) -> Result<ClientBuilder, Re
         builder = builder.proxy(proxy.no_proxy(except));
     }
     Ok(builder)
-}
-
-/// Finds the addresses of a name that are public.
-struct Public;
-
-impl Resolve for Public {
-    fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move {
-            let all = lookup_host((name.as_str(), 0)).await?;
-            let public = Reach::Public.of_name(all)?;
-            Ok(Box::new(public.into_iter()) as Addrs)
-        })
-    }
 }
 
 fn taken() -> HeaderMap {
