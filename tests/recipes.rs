@@ -215,7 +215,7 @@ fn options(text: &str) -> BTreeSet<String> {
 #[test]
 fn options_that_pages_name_are_options_of_the_program() {
     // Of cargo, in commands that build, test and measure; and what --help itself is.
-    const OTHERS: [&str; 10] = [
+    const OTHERS: [&str; 11] = [
         "--release",
         "--bench",
         "--test",
@@ -223,6 +223,7 @@ fn options_that_pages_name_are_options_of_the_program() {
         "--doc",
         "--open",
         "--all-features",
+        "--all-targets",
         "--profile",
         "--path",
         "--features",
