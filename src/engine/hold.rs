@@ -39,9 +39,7 @@ impl Engine {
         });
         let asks = self.asking.is_some().then(|| self.askers().min()).flatten();
         let asks = asks.map(|seq| (seq, HoldOn::Open(Owner::Store)));
-        let all = open.into_iter().chain(parked).chain(asks);
-        let oldest = all.min_by_key(|(seq, _)| *seq);
-        let (head, hold) = match oldest {
+        let (head, hold) = match older(older(open, parked), asks) {
             Some((
                 seq,
                 HoldOn::Open(Owner::Slot)
@@ -119,6 +117,15 @@ impl Engine {
             (None, Some(until)) => HoldOn::Until(Owner::Backoff, until),
             (Some(_) | None, None) => HoldOn::Open(Owner::Nothing),
         }
+    }
+}
+
+/// The older of two heads; as a chain of iterators, to be looked through at each decision, they cost more.
+fn older(one: Option<(u64, HoldOn)>, other: Option<(u64, HoldOn)>) -> Option<(u64, HoldOn)> {
+    match (one, other) {
+        (Some(one), Some(other)) if other.0 < one.0 => Some(other),
+        (None, other) => other,
+        (one, _) => one,
     }
 }
 

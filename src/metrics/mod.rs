@@ -255,6 +255,9 @@ impl Metrics {
 
     /// This time was this owner's.
     fn credit(&mut self, from: Tick, to: Tick, owner: Owner) {
+        if to <= from {
+            return;
+        }
         self.totals.credit(owner, to.0.saturating_sub(from.0));
         if self.begun.is_some() {
             self.tally.timeline.held(from, to, owner);
