@@ -117,6 +117,11 @@ pub(super) fn cause(why: &(dyn Error + 'static)) -> String {
     }
 }
 
+/// Whether a server shows the certificate of an authority for its own, as one has that signed itself.
+pub(super) fn is_an_authoritys(fault: &CertificateError) -> bool {
+    matches!(fault, CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity"))
+}
+
 /// The two faults of certificates that people make for themselves, in words; webpki refuses one that
 /// signed itself as an authority in the place of a server.
 fn certificate(fault: &CertificateError) -> String {
@@ -125,7 +130,7 @@ fn certificate(fault: &CertificateError) -> String {
             "unknown issuer: no authority that is trusted signed the certificate; --cacert FILE trusts its own"
                 .to_owned()
         }
-        CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
+        own if is_an_authoritys(own) => {
             "self-signed certificate, which is not trusted; --cacert FILE trusts it".to_owned()
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {

@@ -4,13 +4,15 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::server::ParsedCertificate;
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use rustls_platform_verifier::Verifier;
 
-use super::Http;
+use super::{Http, failure};
 use crate::error::Problem;
 use crate::letters::calm_path;
 
@@ -28,10 +30,19 @@ enum Trust {
     /// Those that the system trusts.
     #[default]
     System,
-    /// Those that one of these has signed.
-    Only(Arc<RootCertStore>),
+    /// Those that one of these has signed, and these.
+    Only(Arc<Own>),
     /// All of them.
     Any,
+    /// None.
+    Nobody,
+}
+
+/// The certificates of a file.
+#[derive(Debug)]
+struct Own {
+    roots: Arc<RootCertStore>,
+    all: Vec<CertificateDer<'static>>,
 }
 
 /// Certificates, that of the client first, and the key of that.
@@ -42,16 +53,18 @@ struct Identity {
 }
 
 impl TlsSpec {
-    /// Trusts those whom the authorities of this PEM file have signed, and nobody else. Fails if it cannot be read or holds
-    /// none.
+    /// Trusts those whom the authorities of this PEM file have signed, those whose own certificate stands in it, and nobody
+    /// else. Fails if it cannot be read or holds none.
     pub fn trusting(self, authorities: &Path) -> Result<Self, Problem> {
         let option = "--cacert";
         let mut roots = RootCertStore::empty();
-        for certificate in certificates(option, authorities)? {
-            let added = roots.add(certificate);
+        let all = certificates(option, authorities)?;
+        for certificate in &all {
+            let added = roots.add(certificate.clone());
             added.map_err(|why| unusable(option, authorities, &why.to_string(), CERTIFICATES))?;
         }
-        let trust = Trust::Only(Arc::new(roots));
+        let roots = Arc::new(roots);
+        let trust = Trust::Only(Arc::new(Own { roots, all }));
         Ok(Self { trust, ..self })
     }
 
@@ -83,12 +96,18 @@ impl TlsSpec {
     }
 
     /// TLS with a memory of its own for sessions, which all its connections share.
-    fn config(&self, http: Http) -> Result<ClientConfig, rustls::Error> {
+    fn config(&self, http: Http) -> Result<ClientConfig, Error> {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()?;
         let builder = match &self.trust {
-            Trust::Only(roots) => builder.with_root_certificates(Arc::clone(roots)),
+            Trust::Only(own) => {
+                let own = OwnCertificates::new(Arc::clone(own), provider)?;
+                builder
+                    .dangerous()
+                    .with_custom_certificate_verifier(Arc::new(own))
+            }
+            Trust::Nobody => builder.with_root_certificates(RootCertStore::empty()),
             Trust::System => builder
                 .dangerous()
                 .with_custom_certificate_verifier(Arc::new(Verifier::new(provider)?)),
@@ -134,6 +153,74 @@ fn unusable(option: &str, file: &Path, why: &str, mend: &str) -> Problem {
     Problem::usage(format!("{option} {}: {why}", calm_path(file)), mend)
 }
 
+/// Takes what an authority of the file has signed, and a certificate that stands there itself: one that `openssl req -x509`
+/// has made for a server is that of an authority, too, which webpki refuses to take for a server's.
+#[derive(Debug)]
+struct OwnCertificates {
+    signed: Arc<WebPkiServerVerifier>,
+    own: Arc<Own>,
+}
+
+impl OwnCertificates {
+    fn new(own: Arc<Own>, provider: Arc<CryptoProvider>) -> Result<Self, Error> {
+        let roots = Arc::clone(&own.roots);
+        let signed = WebPkiServerVerifier::builder_with_provider(roots, provider).build();
+        let signed = signed.map_err(|why| Error::General(why.to_string()))?;
+        Ok(Self { signed, own })
+    }
+}
+
+impl ServerCertVerifier for OwnCertificates {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let signed = self.signed.verify_server_cert(
+            end_entity,
+            intermediates,
+            server_name,
+            ocsp_response,
+            now,
+        );
+        match signed {
+            // Its time was looked at before that.
+            Err(Error::InvalidCertificate(fault))
+                if failure::is_an_authoritys(&fault) && self.own.all.contains(end_entity) =>
+            {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            told => told,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        (self.signed).verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        (self.signed).verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.signed.supported_verify_schemes()
+    }
+}
+
 /// Takes every certificate; that the server has its key is still proved.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
@@ -146,7 +233,7 @@ impl ServerCertVerifier for AnyCertificate {
         _server_name: &ServerName<'_>,
         _ocsp_response: &[u8],
         _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
+    ) -> Result<ServerCertVerified, Error> {
         Ok(ServerCertVerified::assertion())
     }
 
@@ -155,7 +242,7 @@ impl ServerCertVerifier for AnyCertificate {
         message: &[u8],
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+    ) -> Result<HandshakeSignatureValid, Error> {
         let algorithms = &self.0.signature_verification_algorithms;
         verify_tls12_signature(message, certificate, signed, algorithms)
     }
@@ -165,7 +252,7 @@ impl ServerCertVerifier for AnyCertificate {
         message: &[u8],
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+    ) -> Result<HandshakeSignatureValid, Error> {
         let algorithms = &self.0.signature_verification_algorithms;
         verify_tls13_signature(message, certificate, signed, algorithms)
     }
@@ -180,7 +267,7 @@ impl ServerCertVerifier for AnyCertificate {
 pub(super) struct Tls {
     spec: TlsSpec,
     http: Http,
-    made: OnceLock<Result<Arc<ClientConfig>, rustls::Error>>,
+    made: OnceLock<Result<Arc<ClientConfig>, Error>>,
 }
 
 impl Tls {
@@ -192,7 +279,7 @@ impl Tls {
         }
     }
 
-    pub(super) fn config(&self) -> Result<Arc<ClientConfig>, rustls::Error> {
+    pub(super) fn config(&self) -> Result<Arc<ClientConfig>, Error> {
         let made = self
             .made
             .get_or_init(|| self.spec.config(self.http).map(Arc::new));
@@ -201,9 +288,9 @@ impl Tls {
 }
 
 /// TLS that is never used, for a client of plain HTTP: it is made in no time.
-pub(super) fn unused() -> Result<ClientConfig, rustls::Error> {
+pub(super) fn unused() -> Result<ClientConfig, Error> {
     let nobody = TlsSpec {
-        trust: Trust::Only(Arc::new(RootCertStore::empty())),
+        trust: Trust::Nobody,
         identity: None,
     };
     nobody.config(Http::One)

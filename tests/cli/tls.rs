@@ -1,7 +1,9 @@
 //! Whom a client of https trusts, and what it shows of itself.
 
 use crate::support::program::{Output, Shaper};
-use crate::support::secure::{fixture, secure_server, server_that_asks_for_a_certificate};
+use crate::support::secure::{
+    fixture, secure_server, server_that_asks_for_a_certificate, server_that_signed_itself,
+};
 use crate::support::{by_each_transport, message};
 
 /// One request to this port by each transport, with these options; the system trusts nobody here.
@@ -30,6 +32,31 @@ fn an_authority_of_a_file_is_trusted_in_place_of_those_of_the_system() {
             told.contains(&format!("localhost:{port}")) && told.contains("--cacert FILE"),
             "{told}"
         );
+    }
+}
+
+#[test]
+fn a_server_that_signed_itself_is_trusted_by_its_own_certificate_under_its_own_name() {
+    let port = server_that_signed_itself().port();
+    let own = fixture("self-signed.pem");
+    for done in each(port, &["--cacert", &own], 0) {
+        assert_eq!(done.results()[0]["body"], "0 /a");
+    }
+    for other in [&[][..], &["--cacert", &fixture("ca.pem")]] {
+        for done in each(port, other, 1) {
+            let told = message(&done.results()[0]).to_owned();
+            assert!(told.contains("self-signed certificate"), "{told}");
+        }
+    }
+    let elsewhere = by_each_transport(1, || {
+        Shaper::run()
+            .jobs("one.urls", format!("https://127.0.0.1:{port}/a\n"))
+            .args(["--max-attempts", "1", "--cacert", &own])
+            .with_results()
+    });
+    for done in elsewhere {
+        let told = message(&done.results()[0]).to_owned();
+        assert!(told.contains("not valid for"), "{told}");
     }
 }
 

@@ -17,18 +17,30 @@ pub(crate) fn fixture(name: &str) -> String {
 
 /// Answers each request with how many came before it on its connection, and its target; until the test ends.
 pub(crate) fn secure_server() -> SocketAddr {
-    serve(None)
+    serve(config(None))
 }
 
 /// The same, to clients that show a certificate of `client-ca.pem`.
 pub(crate) fn server_that_asks_for_a_certificate() -> SocketAddr {
-    serve(Some("client-ca.pem"))
+    serve(config(Some("client-ca.pem")))
+}
+
+/// The same as the first, with a certificate that it has signed itself.
+pub(crate) fn server_that_signed_itself() -> SocketAddr {
+    serve(config_of("self-signed", None))
 }
 
 /// What a server needs that asks clients for a certificate of this authority, or for none.
 pub(crate) fn config(clients: Option<&str>) -> ServerConfig {
-    let certificate = CertificateDer::from_pem_file(fixture("server.pem")).expect("it is PEM");
-    let key = PrivateKeyDer::from_pem_file(fixture("server.key")).expect("it is PEM");
+    config_of("server", clients)
+}
+
+/// The same with the certificate and the key of this name.
+fn config_of(server: &str, clients: Option<&str>) -> ServerConfig {
+    let certificate = fixture(&format!("{server}.pem"));
+    let certificate = CertificateDer::from_pem_file(certificate).expect("it is PEM");
+    let key = fixture(&format!("{server}.key"));
+    let key = PrivateKeyDer::from_pem_file(key).expect("it is PEM");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -48,8 +60,8 @@ pub(crate) fn config(clients: Option<&str>) -> ServerConfig {
         .expect("the key is that of the certificate")
 }
 
-fn serve(clients: Option<&str>) -> SocketAddr {
-    let config = Arc::new(config(clients));
+fn serve(config: ServerConfig) -> SocketAddr {
+    let config = Arc::new(config);
     let listener = TcpListener::bind("0.0.0.0:0").expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
     thread::spawn(move || {

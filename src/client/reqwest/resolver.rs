@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -60,7 +61,8 @@ impl Resolve for Asked {
         let clock = *self.0.clock.get().expect("no request goes before");
         Box::pin(async move {
             let found = names.addresses(clock).await.map_err(Shared)?;
-            Ok(Box::new(found.to_vec().into_iter()) as Addrs)
+            let found: Vec<SocketAddr> = found.iter().copied().collect();
+            Ok(Box::new(found.into_iter()) as Addrs)
         })
     }
 }
