@@ -215,7 +215,7 @@ fn options(text: &str) -> BTreeSet<String> {
 #[test]
 fn options_that_pages_name_are_options_of_the_program() {
     // Of cargo, in commands that build, test and measure; and what --help itself is.
-    const OTHERS: [&str; 11] = [
+    const OTHERS: [&str; 12] = [
         "--release",
         "--bench",
         "--test",
@@ -224,6 +224,7 @@ fn options_that_pages_name_are_options_of_the_program() {
         "--open",
         "--all-features",
         "--all-targets",
+        "--target",
         "--profile",
         "--path",
         "--features",

@@ -1,13 +1,12 @@
 //! `shaper run`: joins input, limits, client, results and report. Floor 6: front.
 
+use std::env;
 use std::io::{self, IsTerminal};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
-use std::{env, fs};
 
-use rustix::fs::fstat;
+use rustix::fs::{fstat, stat};
 use tokio::runtime::{self, Runtime};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
@@ -254,7 +253,7 @@ fn sink_spec(args: &RunArgs, clock: &Clock, limits: &[Spec]) -> Result<SinkSpec,
 /// Whether standard output is the null device; the library puts that in the place of one that was closed.
 fn stdout_is_null() -> bool {
     let stdout = fstat(io::stdout()).map(|there| there.st_rdev);
-    let null = fs::metadata("/dev/null").map(|there| there.rdev());
+    let null = stat("/dev/null").map(|there| there.st_rdev);
     stdout.is_ok_and(|stdout| stdout != 0 && null.is_ok_and(|null| null == stdout))
 }
 

@@ -1,10 +1,9 @@
 //! The lock on a file of results: one run at a time. Floor 4: doors.
 
 use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, flock, major, minor};
+use rustix::fs::{FlockOperation, flock, fstat, major, minor};
 use rustix::io::Errno;
 
 use crate::error::Problem;
@@ -35,9 +34,10 @@ pub fn lock(path: &Path, file: &File) -> Result<(), Problem> {
 
 /// The number of the process that holds the lock, where the system tells it: see `/proc/locks` in proc(5).
 pub fn holder(file: &File) -> Option<u32> {
-    let there = file.metadata().ok()?;
-    let (device, inode) = (there.dev(), there.ino());
-    let place = format!("{:02x}:{:02x}:{inode}", major(device), minor(device));
+    // Its numbers as the system has them: how wide they are differs.
+    let there = fstat(file).ok()?;
+    let (major, minor) = (major(there.st_dev), minor(there.st_dev));
+    let place = format!("{major:02x}:{minor:02x}:{}", there.st_ino);
     let locks = fs::read_to_string("/proc/locks").ok()?;
     locks.lines().find_map(|line| {
         let mut words = line.split_whitespace().skip(1);
