@@ -17,6 +17,8 @@ mod redis {
     mod union;
     mod vectors;
 }
+#[path = "support/far.rs"]
+mod far;
 #[path = "support/redis.rs"]
 mod server;
 #[expect(dead_code, reason = "the tests of the program alone use more of it")]

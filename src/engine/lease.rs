@@ -50,35 +50,121 @@ pub(super) struct Leases {
 struct Lease {
     parts: Box<[Part]>,
     /// Oldest first.
-    grants: VecDeque<Ahead>,
+    lots: VecDeque<Lot>,
     asked: Option<AskId>,
     /// Its head could go but for this.
     starves: bool,
-    /// So many are wanted at once: more after each answer, fewer when one was not used.
+    /// So many are wanted at once: more after a lot of which most was used, fewer after another.
     most: u64,
-    /// One was not used since the last answer.
-    lapsed: bool,
     /// It was refused until then.
     shut: Tick,
-}
-
-#[derive(Debug)]
-struct Ahead {
-    at: Tick,
-    marks: Box<[Mark]>,
 }
 
 impl Lease {
     fn new(parts: Box<[Part]>) -> Self {
         Self {
             parts,
-            grants: VecDeque::new(),
+            lots: VecDeque::new(),
             asked: None,
             starves: false,
             most: FIRST,
-            lapsed: false,
             shut: Tick::ZERO,
         }
+    }
+
+    fn left(&self) -> usize {
+        self.lots.iter().map(Lot::left).sum()
+    }
+
+    fn next(&self) -> Option<Tick> {
+        self.lots.front().and_then(Lot::next)
+    }
+
+    /// The last one goes back.
+    fn gives_back(&mut self) -> Option<Box<[Mark]>> {
+        let mut lots = self.lots.iter_mut().rev();
+        lots.find_map(Lot::gives_back)
+    }
+}
+
+/// What one answer has granted: nobody else has a moment between its first and its last.
+///
+/// A run that comes late for one of them does not lose it, if it goes on as late as that, and gives up so many of the last
+/// that, counted from the end, none is later than its moment was. Whoever comes after the last one then finds as much as if
+/// all had gone at their own.
+#[derive(Debug)]
+struct Lot {
+    /// What the store calls the first of those that are left.
+    first: Box<[Mark]>,
+    /// Of those that are left, and then of those that are given up.
+    moments: VecDeque<Tick>,
+    given_up: usize,
+    late: Duration,
+    used: usize,
+}
+
+impl Lot {
+    fn new(at: Tick, leased: &Leased) -> Self {
+        Self {
+            first: leased.first.clone(),
+            moments: leased.after.iter().map(|after| at.after(*after)).collect(),
+            given_up: 0,
+            late: Duration::ZERO,
+            used: 0,
+        }
+    }
+
+    fn left(&self) -> usize {
+        self.moments.len() - self.given_up
+    }
+
+    /// When the first that is left may go.
+    fn next(&self) -> Option<Tick> {
+        let first = self.moments.front().filter(|_| self.left() > 0)?;
+        Some(first.after(self.late))
+    }
+
+    /// When the last one may.
+    fn last(&self) -> Option<Tick> {
+        let last = self.moments.get(self.left().checked_sub(1)?)?;
+        Some(last.after(self.late))
+    }
+
+    fn marks(&self, nth: usize) -> Box<[Mark]> {
+        let marks = self.first.iter().map(|first| Mark(first.0 + nth as u64));
+        marks.collect()
+    }
+
+    /// One goes at its moment.
+    fn goes(&mut self) -> Box<[Mark]> {
+        let marks = self.marks(0);
+        self.first = self.marks(1);
+        self.moments.pop_front();
+        self.used += 1;
+        marks
+    }
+
+    /// The last one goes back.
+    fn gives_back(&mut self) -> Option<Box<[Mark]>> {
+        let last = self.left().checked_sub(1)?;
+        self.moments.remove(last);
+        Some(self.marks(last))
+    }
+
+    /// None of them goes before this moment any more. Returns how many are given up for it: they stay charged.
+    fn waits_for(&mut self, oldest: Tick) -> usize {
+        let before = self.left();
+        let late = self.moments.front().map(|first| oldest.since(*first));
+        self.late = self.late.max(late.unwrap_or_default());
+        while self.given_up < self.moments.len() {
+            let as_if = self.moments.iter().skip(self.given_up);
+            let mut pairs = self.moments.iter().zip(as_if);
+            if pairs.all(|(own, as_if)| own.after(self.late) <= *as_if) {
+                break;
+            }
+            self.given_up += 1;
+        }
+        before - self.left()
     }
 }
 
@@ -133,11 +219,11 @@ impl Engine {
             until,
             stops: Stops::Itself,
         };
-        if let Some(first) = lease.grants.front() {
-            return Some(if first.at <= self.now {
-                Ok(at.max(first.at))
+        if let Some(next) = lease.next() {
+            return Some(if next <= self.now {
+                Ok(at.max(next))
             } else {
-                Err(waits(pace.owner, Until::At(first.at)))
+                Err(waits(pace.owner, Until::At(next)))
             });
         }
         if !leases.pays(pace) {
@@ -153,18 +239,18 @@ impl Engine {
     /// A job of this lane goes by what was granted ahead, if that is so.
     pub(super) fn goes_by_lease(&mut self, ticket: Ticket, lane: LaneId) -> bool {
         let now = self.now;
-        let lease = self.lease_of(lane);
-        let grants =
-            lease.filter(|lease| lease.grants.front().is_some_and(|first| first.at <= now));
-        let Some((lease, grant)) = grants.and_then(|lease| {
-            let grant = lease.grants.pop_front()?;
-            Some((lease, grant))
-        }) else {
+        let Some(lease) = self.lease_of(lane) else {
             return false;
         };
-        let parts = lease.parts.clone();
+        if lease.next().is_none_or(|next| next > now) {
+            return false;
+        }
+        let Some(lot) = lease.lots.front_mut() else {
+            return false;
+        };
+        let (marks, parts) = (lot.goes(), lease.parts.clone());
         let holds = &mut self.roll.get(ticket).holds;
-        self.gate.charged(holds, &parts, &grant.marks);
+        self.gate.charged(holds, &parts, &marks);
         true
     }
 
@@ -197,7 +283,8 @@ impl Engine {
         }
     }
 
-    /// What was not used by its moment is given up, and what nobody is left for.
+    /// Who was late for what was granted ahead goes on late, and gives up what that costs; what nobody is left for goes
+    /// back. Where more is given up than used, less is asked for, and in the end none.
     pub(super) fn lapse(&mut self) {
         let Some(asking) = &mut self.asking else {
             return;
@@ -209,25 +296,28 @@ impl Engine {
         };
         asking.leases.of.retain(|_, lease| {
             let mut stays = true;
-            while lease.grants.front().is_some_and(|first| first.at < oldest)
-                && let Some(late) = lease.grants.pop_front()
-            {
-                self.gate
-                    .charged_in_vain(&lease.parts, &late.marks, self.now);
-                asking.seen.lapsed += 1;
-                if !mem::replace(&mut lease.lapsed, true) {
+            while let Some(lot) = lease.lots.front_mut() {
+                if lot.next().is_some_and(|next| next < oldest) {
+                    asking.seen.lapsed += lot.waits_for(oldest) as u64;
+                }
+                if lot.left() > 0 {
+                    break;
+                }
+                if lot.used >= lot.given_up {
+                    lease.most = (lease.most * 2).min(MOST);
+                } else {
                     stays = lease.most > 1;
                     lease.most = (lease.most / 2).max(1);
                 }
+                lease.lots.pop_front();
             }
-            while lease.grants.len() > left
-                && let Some(last) = lease.grants.pop_back()
+            while lease.left() > left
+                && let Some(marks) = lease.gives_back()
             {
-                self.gate
-                    .charged_in_vain(&lease.parts, &last.marks, self.now);
+                self.gate.charged_in_vain(&lease.parts, &marks, self.now);
                 asking.seen.lapsed += 1;
             }
-            stays || !lease.grants.is_empty()
+            stays || !lease.lots.is_empty()
         });
     }
 
@@ -249,12 +339,12 @@ impl Engine {
         let mut wishes = Vec::new();
         for (&lane, lease) in &mut asking.leases.of {
             let starves = mem::take(&mut lease.starves);
-            let last = lease.grants.back().map(|last| last.at);
+            let last = lease.lots.back().and_then(Lot::last);
             let is_low = last.is_some_and(|last| last <= self.now.after(lasts));
             let waiting = self.lanes.waiting_in(lane);
             if lease.asked.is_some()
                 || lease.shut > self.now
-                || !(starves || is_low && waiting > lease.grants.len())
+                || !(starves || is_low && waiting > lease.left())
             {
                 continue;
             }
@@ -262,7 +352,7 @@ impl Engine {
             // What comes after the end of the input has no job.
             let jobs = match self.input {
                 Input::Open => MOST,
-                Input::Ended(_) => (waiting - waiting.min(lease.grants.len())).max(1) as u64,
+                Input::Ended(_) => (waiting - waiting.min(lease.left())).max(1) as u64,
             };
             let slack = if starves {
                 self.rules.slack / 2
@@ -300,21 +390,12 @@ impl Engine {
         match (answer, lease) {
             (Answer::Leased(leased), Some(lease)) => {
                 lease.asked = None;
-                if !mem::take(&mut lease.lapsed) {
-                    lease.most = (lease.most * 2).min(MOST);
-                }
                 asking.seen.asks += leased.after.len() as u64;
-                lease
-                    .grants
-                    .extend(each(leased).map(|(marks, after)| Ahead {
-                        at: at.after(after),
-                        marks,
-                    }));
-                // The clock of the store is known better with each answer, and they may cross.
-                lease.grants.make_contiguous().sort_by_key(|grant| grant.at);
+                lease.lots.push_back(Lot::new(at, leased));
             }
             (Answer::Leased(leased), None) => {
-                for (marks, _) in each(leased) {
+                let mut lot = Lot::new(at, leased);
+                while let Some(marks) = lot.gives_back() {
                     self.gate.charged_in_vain(&parts, &marks, now);
                 }
             }
@@ -346,8 +427,8 @@ impl Engine {
             if of.is_some_and(|of| of != *lane) {
                 return true;
             }
-            for grant in lease.grants.drain(..).rev() {
-                self.gate.charged_in_vain(&lease.parts, &grant.marks, now);
+            while let Some(marks) = lease.gives_back() {
+                self.gate.charged_in_vain(&lease.parts, &marks, now);
                 asking.seen.lapsed += 1;
             }
             false
@@ -355,8 +436,105 @@ impl Engine {
     }
 }
 
-/// What each was called, and how long after the first its moment is.
-fn each(leased: &Leased) -> impl Iterator<Item = (Box<[Mark]>, Duration)> {
-    let numbered = (0..).zip(&leased.after);
-    numbered.map(|(nth, after)| (leased.marks(nth), *after))
+#[cfg(test)]
+impl Leases {
+    /// What is granted and has not gone.
+    pub(super) fn left(&self) -> usize {
+        self.of.values().map(Lease::left).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::limit::{Limit, Ready, Setting, Spec};
+    use crate::units::Cost;
+
+    const STACKS: [&[&str]; 4] = [
+        &["100/s"],
+        &["100/s burst=4"],
+        &["100/s burst=3", "40/s"],
+        &["1000/s burst=2", "30/s leaky burst=5"],
+    ];
+
+    /// The next moment of all of these limits at or after `from`, which is taken.
+    fn take(limits: &mut [Box<dyn Limit>], mut from: Tick) -> Tick {
+        for _ in 0..2 {
+            for limit in limits.iter() {
+                if let Ready::At(at) = limit.ready(from, Cost::ONE) {
+                    from = at;
+                }
+            }
+        }
+        for limit in limits {
+            limit.take(from, Cost::ONE);
+        }
+        from
+    }
+
+    proptest! {
+        #[test]
+        fn however_late_a_run_is_all_together_keep_what_each_moment_kept(
+            specs in proptest::sample::select(&STACKS[..]),
+            most in 1..20_usize,
+            lates in proptest::collection::vec(0..60_000_000_u64, 20),
+            back in 0..4_usize,
+        ) {
+            let specs: Vec<Spec> = specs.iter().map(|spec| spec.parse().unwrap()).collect();
+            let build = || specs.iter().map(|spec| spec.build(&Setting::VIRTUAL)).collect::<Vec<_>>();
+            let mut limits = build();
+            let before = [take(&mut limits, Tick::ZERO), take(&mut limits, Tick::ZERO)];
+            let own: Vec<Tick> = (0..most).map(|_| take(&mut limits, Tick::ZERO)).collect();
+            let after = (0..6).map(|_| take(&mut limits, Tick::ZERO));
+            let mut all: Vec<Tick> = before.into_iter().chain(after).collect();
+            let leased = Leased {
+                first: Box::new([Mark(1)]),
+                after: own.iter().map(|at| at.since(own[0])).collect(),
+            };
+            let mut lot = Lot::new(own[0], &leased);
+            let mut lates = lates.into_iter();
+            for nth in 0.. {
+                let Some(next) = lot.next() else { break };
+                // Most are hardly late.
+                let late = lates.next().map_or(0, |late| if late % 3 == 0 { late } else { 0 });
+                lot.waits_for(Tick(next.0 + late));
+                if nth == 3 {
+                    for _ in 0..back {
+                        lot.gives_back();
+                    }
+                }
+                let Some(next) = lot.next() else { break };
+                lot.goes();
+                all.push(next);
+            }
+            all.sort_unstable();
+            let mut limits = build();
+            for at in &all {
+                prop_assert_eq!(take(&mut limits, *at), *at, "{:?} of {:?}", all, own);
+            }
+        }
+    }
+
+    #[test]
+    fn late_by_less_than_a_gap_the_last_is_given_up_and_the_others_keep_their_gaps() {
+        let millis = |count: u64| Tick(count * 1_000_000);
+        let after = (0..5).map(|nth| Duration::from_millis(nth * 50)).collect();
+        let first = Box::new([Mark(7)]);
+        let mut lot = Lot::new(millis(100), &Leased { first, after });
+        assert_eq!(lot.goes()[..], [Mark(7)]);
+        assert_eq!(lot.waits_for(millis(180)), 1);
+        assert_eq!(
+            (lot.next(), lot.last()),
+            (Some(millis(180)), Some(millis(280)))
+        );
+        assert_eq!(lot.goes()[..], [Mark(8)]);
+        assert_eq!(lot.waits_for(millis(225)), 0);
+        assert_eq!(lot.next(), Some(millis(230)));
+        assert_eq!(lot.gives_back().unwrap()[..], [Mark(10)]);
+        assert_eq!(lot.left(), 1);
+        assert_eq!(lot.waits_for(millis(400)), 1);
+        assert_eq!((lot.next(), lot.last()), (None, None));
+    }
 }

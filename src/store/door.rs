@@ -20,8 +20,8 @@ const RENEW: Duration = Duration::from_secs(5);
 /// Between two tries to reach a store that is away: doubled from the first to the last.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
-/// Nothing is granted for a moment that is so far ahead.
-const AHEAD: Duration = Duration::from_secs(10);
+/// Two clocks that are set right drift apart by less than one part in so many: quartz by one in 20 000 at most.
+const DRIFT: u64 = 5_000;
 
 /// So often the store is asked how late it is, at the start.
 const GLANCES: u32 = 5;
@@ -70,6 +70,8 @@ struct Watch {
     sent: Tick,
     /// What the clock of the store was at the start of the run, in microseconds, at least.
     began: u64,
+    /// When that was known last.
+    heard_at: Tick,
     away: Here,
     leaves: bool,
 }
@@ -93,6 +95,7 @@ impl<T: Fn(Word, Tick)> Door<T> {
             reach: Duration::ZERO,
             sent: now,
             began: self.began,
+            heard_at: now,
             away: Here::Yes,
             leaves: false,
         };
@@ -129,7 +132,7 @@ impl<T: Fn(Word, Tick)> Door<T> {
                     for (counts, lane, known) in learnt {
                         self.say(Word::Learnt(counts, lane, Box::new(known)));
                     }
-                    self.answer(answers, &watch);
+                    self.answer(at, answers, &watch);
                 }
                 Ok(Heard::Left) => return,
                 Ok(Heard::Joined(_) | Heard::Others(_) | Heard::Emptied) => {}
@@ -277,23 +280,22 @@ impl<T: Fn(Word, Tick)> Door<T> {
         }
     }
 
-    fn answer(&self, answers: Vec<(AskId, Answer, u64)>, watch: &Watch) {
+    /// What was answered when it was `heard` at the store.
+    fn answer(&self, heard: u64, answers: Vec<(AskId, Answer, u64)>, watch: &Watch) {
         // One that comes within the slack of its moment is charged for that moment; the way there has to be begun
         // before, where it is longer.
         let early = watch.trip.saturating_sub(self.slack / 2);
         let now = self.clock.now();
+        // A clock that was set tells nothing: it was heard after it was said, and before its answer came.
+        let heard_at = watch.moment(heard).clamp(watch.sent.min(now), now);
         for (id, answer, at) in answers {
             let answer = match answer {
                 Answer::Refused(by, wait) => Answer::Refused(by, wait.saturating_sub(early)),
                 granted @ (Answer::Granted(_) | Answer::Leased(_)) => granted,
             };
-            // A clock that was set back tells nothing.
-            let earliest = watch.sent.before(self.slack).min(now);
-            let latest = match answer {
-                Answer::Leased(_) => now.after(AHEAD),
-                Answer::Granted(_) | Answer::Refused(..) => now,
-            };
-            let at = watch.moment(at).clamp(earliest, latest);
+            let ago = Duration::from_micros(heard.saturating_sub(at));
+            let ahead = Duration::from_micros(at.saturating_sub(heard));
+            let at = heard_at.before(ago).after(ahead);
             (self.tell)(Word::Answered(id, answer), at);
         }
     }
@@ -319,10 +321,15 @@ impl Watch {
         }
     }
 
-    /// It is heard at `now` that it was `at` at the store.
+    /// It is heard at `now` that it was `at` at the store. What was known before tells less with time.
     fn heard(&mut self, at: u64, now: Tick) {
         let began = at.saturating_sub(nanos(now.since(Tick::ZERO)) / 1_000);
-        self.began = self.began.max(began);
+        let drifts = nanos(now.since(self.heard_at)) / 1_000 / DRIFT;
+        // Less than a microsecond is kept for later.
+        if drifts > 0 || began > self.began {
+            self.began = self.began.saturating_sub(drifts).max(began);
+            self.heard_at = now;
+        }
     }
 
     /// When, by the clock of the run, it was `at` at the store. What the store did in a second is within a second here,

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, kill_process};
 
+use crate::far::Far;
 use crate::redis::api::Api;
 use crate::server::Server as Redis;
 use crate::support::program::{OUT, Output, Running, Shaper};
@@ -40,6 +41,8 @@ enum Process {
 /// Four processes, one quota.
 struct Round {
     redis: Redis,
+    /// The way to it.
+    far: Far,
     api: Api,
     options: Vec<String>,
     processes: Vec<Process>,
@@ -48,8 +51,15 @@ struct Round {
 
 impl Round {
     fn start(options: &[&str], seed: u64) -> Self {
+        Self::start_at(Duration::ZERO, options, seed)
+    }
+
+    /// The way to the store and back takes so long.
+    fn start_at(way: Duration, options: &[&str], seed: u64) -> Self {
+        let redis = Redis::start();
         let mut round = Self {
-            redis: Redis::start(),
+            far: Far::from(&redis.host(), way / 2),
+            redis,
             api: Api::start(&["--latency", "exp:15ms"]),
             options: options.iter().map(ToString::to_string).collect(),
             processes: Vec::new(),
@@ -67,7 +77,7 @@ impl Round {
     }
 
     fn dressed(&self, shaper: Shaper) -> Shaper {
-        let url = self.redis.url();
+        let url = self.far.url();
         let store = [
             "--redis",
             &url,
@@ -194,6 +204,18 @@ fn no_more_arrives_of_all_than_one_window_lets_through_whatever_happens() {
     }
 }
 
+/// What all of them tell keeps this.
+#[track_caller]
+fn keep(outputs: &[Output], limit: &[&str]) {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_shaper"));
+    program
+        .arg("verify")
+        .args(outputs.iter().map(|output| output.path(OUT)));
+    let proved = program.args(limit).output().unwrap();
+    let told = String::from_utf8([proved.stdout, proved.stderr].concat()).unwrap();
+    assert_eq!(proved.status.code(), Some(0), "{told}");
+}
+
 #[test]
 fn clocks_of_processes_that_are_hours_and_days_off_change_nothing_of_what_arrives() {
     let (redis, api) = (Redis::start(), Api::start(&["--latency", "5ms"]));
@@ -222,19 +244,24 @@ fn clocks_of_processes_that_are_hours_and_days_off_change_nothing_of_what_arrive
 #[test]
 fn what_all_were_granted_keeps_one_bucket_whatever_happens() {
     for seed in 0..rounds() {
-        let mut round = Round::start(&["--qps", "40", "--burst", "5"], seed + 1_000);
+        let limit = ["--qps", "40", "--burst", "5"];
+        let mut round = Round::start(&limit, seed + 1_000);
         round.play(6);
         let (outputs, _api) = round.ends();
-        let mut program = Command::new(env!("CARGO_BIN_EXE_shaper"));
-        program
-            .arg("verify")
-            .args(outputs.iter().map(|output| output.path(OUT)));
-        let proved = program
-            .args(["--qps", "40", "--burst", "5"])
-            .output()
-            .unwrap();
-        let told = String::from_utf8([proved.stdout, proved.stderr].concat()).unwrap();
-        assert_eq!(proved.status.code(), Some(0), "seed {seed}: {told}");
+        keep(&outputs, &limit);
+    }
+}
+
+#[test]
+fn what_is_granted_ahead_over_a_long_way_keeps_one_limit_whatever_happens() {
+    for seed in 0..rounds() {
+        let way = Duration::from_millis(60);
+        let options = ["--qps", "40", "-c", "20"];
+        let mut round = Round::start_at(way, &options, seed + 2_000);
+        round.play(6);
+        let (outputs, _api) = round.ends();
+        // What each believes of the clock of the store is as good as the quickest of the answers that it had.
+        keep(&outputs, &["--qps", "40", "--burst", "2"]);
     }
 }
 
