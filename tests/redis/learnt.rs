@@ -323,7 +323,7 @@ impl Pair {
             Answer::Granted(charged) => {
                 assert_eq!(wait, 0, "granted at {now}: {:?}", self.own);
                 let hold = self.own.take(at, part.cost);
-                self.open.push((hold, at, charged[0].mark, units));
+                self.open.push((hold, at, charged[0], units));
                 self.taken += 1;
             }
             Answer::Refused(by, told) => {
