@@ -326,6 +326,7 @@ impl Pair {
                 self.open.push((hold, at, charged[0], units));
                 self.taken += 1;
             }
+            Answer::Leased(leased) => panic!("{leased:?} was not asked for"),
             Answer::Refused(by, told) => {
                 assert_eq!(by, HeldBy::Limit(part.of));
                 // Each gap is rounded up to a whole microsecond there.
