@@ -20,7 +20,7 @@ use crate::{granted, part, shared};
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Longer than anything here takes on a busy machine: reaching it means that something hangs.
-const HANGS: Duration = Duration::from_secs(60);
+const HANGS: Duration = Duration::from_secs(120);
 
 /// A run that shares limits.
 pub(super) struct Run {

@@ -68,8 +68,10 @@ impl Server {
     pub(crate) fn sentinel(master: &Self, service: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder for it");
         let port = master.port.to_string();
+        // A failover that did not come to its end, as on a busy machine, is tried again after twice its time.
         let config = format!(
-            "sentinel monitor {service} 127.0.0.1 {port} 1\nsentinel down-after-milliseconds {service} 500\n"
+            "sentinel monitor {service} 127.0.0.1 {port} 1\nsentinel down-after-milliseconds {service} 500\n\
+             sentinel failover-timeout {service} 5000\n"
         );
         let file = folder.path().join("sentinel.conf");
         std::fs::write(&file, config).expect("its folder is ours");
