@@ -88,12 +88,12 @@ pub(super) fn slow_connect(host: &str) -> Failure {
 }
 
 /// Why a body broke off after `read` bytes.
-pub(super) fn within_body(cause: &str, read: usize, announced: Option<u64>) -> Failure {
+pub(super) fn within_body(cause: &str, host: &str, read: usize, announced: Option<u64>) -> Failure {
     let of = announced.map_or_else(String::new, |length| format!(" of {length}"));
     Failure {
         kind: FailureKind::IncompleteBody,
         reached: Reached::Answered,
-        message: format!("the body broke off after {read}{of} bytes: {cause}"),
+        message: format!("{host}: the body broke off after {read}{of} bytes: {cause}"),
     }
 }
 

@@ -123,10 +123,10 @@ impl Shared {
     pub(super) fn terms(&self) -> Result<Terms, Problem> {
         let plain = |letter: char| !letter.is_control() && !"{}".contains(letter);
         if self.name.is_empty() || !self.name.chars().all(plain) {
-            let mend = "give --redis-key a word without braces";
+            let name = &self.name;
             return Err(Problem::usage(
-                "the key of the shared limits is no word",
-                mend,
+                format!("--redis-key {name:?} is no name"),
+                "give it at least one letter, and none of { and }",
             ));
         }
         let rules = self

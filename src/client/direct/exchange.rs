@@ -349,7 +349,7 @@ impl Exchange {
     fn broken(&self, why: &io::Error) -> Failure {
         let host = &self.server.name;
         if self.head.is_some() {
-            return within_body(&why.to_string(), self.body.len(), self.announced);
+            return within_body(&why.to_string(), host, self.body.len(), self.announced);
         }
         // What refused the request says more than what came after it.
         let why = match &self.writing {
@@ -369,7 +369,7 @@ impl Exchange {
     /// It was closed too early, or what came is no answer.
     fn faulty(&self, what: &str) -> Failure {
         if self.head.is_some() {
-            return within_body(what, self.body.len(), self.announced);
+            return within_body(what, &self.server.name, self.body.len(), self.announced);
         }
         match &self.writing {
             Writing::Broken(why) => self.broken(why),

@@ -66,6 +66,11 @@ pub(super) fn unseen(why: &reqwest::Error) -> Option<Unseen> {
 }
 
 /// Why a body broke off after `read` bytes.
-pub(super) fn within_body(why: reqwest::Error, read: usize, announced: Option<u64>) -> Failure {
-    failure::within_body(&failure::cause(&why.without_url()), read, announced)
+pub(super) fn within_body(
+    why: reqwest::Error,
+    host: &str,
+    read: usize,
+    announced: Option<u64>,
+) -> Failure {
+    failure::within_body(&failure::cause(&why.without_url()), host, read, announced)
 }

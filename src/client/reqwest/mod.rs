@@ -214,7 +214,14 @@ async fn read(
                 last = now;
             }
             Ok(None) => return Ok((body, attempt.clock.now())),
-            Err(why) => return Err(failure::within_body(why, body.len(), announced)),
+            Err(why) => {
+                return Err(failure::within_body(
+                    why,
+                    &attempt.host,
+                    body.len(),
+                    announced,
+                ));
+            }
         }
     }
 }
