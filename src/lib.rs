@@ -34,9 +34,11 @@
 //!
 //! # Where a new thing goes
 //!
+//! Beside its file and its row it has its variant and its `mod`; the help and the pages of `docs/` name it.
+//!
 //! | a new | is one file | and one row of |
 //! |---|---|---|
-//! | rule for limits | in `limit/`; the compiler then asks how it is proved, and how it is shared | `limit/kind.rs` |
+//! | rule for limits | in `limit/`; the compiler then asks how it is proved, shared and told of | `limit/kind.rs` |
 //! | format of inputs | in `source/` | `source/formats.rs` |
 //! | form of results | in `sink/` | `sink/format.rs` |
 //! | way in which servers tell their limits | — | `quota/table.rs` |
