@@ -180,6 +180,14 @@ fn part(limit: usize, cost: u64) -> Part {
     }
 }
 
+/// One of the slots that all share.
+fn slot() -> Part {
+    Part {
+        of: Common::Slots,
+        ..part(0, 1)
+    }
+}
+
 /// What was charged for a part.
 fn bill(part: &Part, mark: Mark) -> Bill {
     Bill {

@@ -11,7 +11,7 @@ use shaper::store::{Caller, Chore, Heard, Shared, Time, Who};
 use shaper::units::Cost;
 
 use crate::server::Server;
-use crate::{BEGAN, Member, bill, granted, part, shared, tick};
+use crate::{BEGAN, Member, bill, granted, part, shared, slot, tick};
 
 const SECOND: u64 = 1_000_000;
 
@@ -75,10 +75,7 @@ fn every_key_ends_when_it_no_longer_counts() {
     let mut member = Member::join(&server, &what, "m", 0);
     let mut parts: Vec<_> = (0..5).map(|limit| part(limit, 1)).collect();
     parts[1].cost = Cost::new(600).unwrap();
-    parts.push(Part {
-        of: Common::Slots,
-        ..part(0, 1)
-    });
+    parts.push(slot());
     let answer = member.ask(0, 0, &parts);
     let Answer::Granted(charged) = &answer else {
         panic!("{answer:?}");
@@ -349,10 +346,7 @@ fn slots_of_one_that_was_killed_are_free_after_their_lease_and_not_before() {
     what.slots = Cost::new(1);
     let mut one = Member::join(&server, &what, "one", 0);
     let mut two = Member::join(&server, &what, "two", 0);
-    let slot = [Part {
-        of: Common::Slots,
-        ..part(0, 1)
-    }];
+    let slot = [slot()];
     granted(&one.ask(0, 0, &slot));
     one.call_with(10 * SECOND, vec![], Chore::Renew);
     // It is not heard again.
@@ -372,10 +366,7 @@ fn slots_of_tries_that_nobody_asked_for_are_held_as_all_others_are_and_each_is_g
     what.slots = Cost::new(2);
     let mut one = Member::join(&server, &what, "one", 0);
     let mut two = Member::join(&server, &what, "two", 0);
-    let slot = [Part {
-        of: Common::Slots,
-        ..part(0, 1)
-    }];
+    let slot = [slot()];
     let own = |number| bill(&slot[0], Mark::own(number));
     let back = |number| Wish::Settle(own(number), tick(SECOND), Used::Unknown);
     // Each calls its own the first: they are two, and a third that is over already is none.

@@ -14,7 +14,7 @@ use shaper::units::{Cost, Tick};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::server::Server;
-use crate::{granted, part, shared};
+use crate::{granted, part, shared, slot};
 
 /// How long a run waits for the store at its start.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -289,10 +289,7 @@ async fn slots_of_one_that_left_are_free_and_those_of_one_that_was_not_heard_aga
     let server = Server::start();
     let mut what = of("slots", &[]);
     what.slots = Cost::new(1);
-    let slot = Part {
-        of: Common::Slots,
-        ..part(0, 1)
-    };
+    let slot = slot();
     let mut one = Run::join(&server.url(), &what).await.unwrap();
     let mut two = Run::join(&server.url(), &what).await.unwrap();
     let mark = one.gets(std::slice::from_ref(&slot)).await;
@@ -331,10 +328,7 @@ async fn those_who_look_see_who_is_there_and_what_is_left() {
     );
     what.slots = Cost::new(3);
     let mut run = Run::join(&server.url(), &what).await.unwrap();
-    let slot = Part {
-        of: Common::Slots,
-        ..part(0, 1)
-    };
+    let slot = slot();
     granted(&run.ask(&[part(0, 2), part(1, 50), slot]).await);
     assert!(matches!(
         run.ask(&[part(0, 1), part(1, 50)]).await,
