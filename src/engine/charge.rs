@@ -1,7 +1,7 @@
 //! What a rule charges a job for. Floor 3: rules.
 
 use super::rules::Refund;
-use crate::job::Job;
+use crate::job::{Job, Units};
 use crate::limit::Counts;
 use crate::metrics::Pace;
 use crate::outcome::{Spent, UnitsSpent};
@@ -17,15 +17,32 @@ pub(super) enum Charge {
     Output,
 }
 
+/// What a job costs, for each that a rule charges for: all rules are asked at each decision, and to choose again for each
+/// of them takes longer than to look it up.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Costs([Option<Cost>; 5]);
+
+impl Costs {
+    pub(super) fn of(job: &Job) -> Self {
+        let units = |count: fn(Units) -> u64| Cost::new(job.units.map_or(0, count));
+        Self([
+            Some(job.slots),
+            Some(Cost::ONE),
+            units(Units::reserve),
+            units(|units| units.input),
+            units(|units| units.output),
+        ])
+    }
+
+    /// `None`: the job has nothing to do with the rule.
+    pub(super) fn of_charge(&self, charge: Charge) -> Option<Cost> {
+        self.0[charge as usize]
+    }
+}
+
 impl Charge {
     pub(super) fn of(self, job: &Job) -> Option<Cost> {
-        match self {
-            Self::Slots => Some(job.slots),
-            Self::Requests => Some(Cost::ONE),
-            Self::Units => Cost::new(job.units?.reserve()),
-            Self::Input => Cost::new(job.units?.input),
-            Self::Output => Cost::new(job.units?.output),
-        }
+        Costs::of(job).of_charge(self)
     }
 
     /// Of what a try has spent; `None` where that is no matter of units.

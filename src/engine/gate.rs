@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::charge::Charge;
+use super::charge::{Charge, Costs};
 use super::held::Spans;
 use super::keyed::{Scope, StateId, States};
 use super::lanes::Pays;
@@ -289,8 +289,12 @@ impl Gate {
     ) -> Result<Tick, Obstacle> {
         let (mut at, mut last) = (from, None);
         let mut release: Option<(Owner, Stops)> = None;
+        let costs = Costs::of(job);
         for (number, (rule, &state)) in self.rules.iter().zip(states).enumerate() {
-            let Some(cost) = rule.wanted(job).filter(|_| asks.pays(rule)) else {
+            let Some(cost) = rule
+                .bound(costs.of_charge(rule.charge))
+                .filter(|_| asks.pays(rule))
+            else {
                 continue;
             };
             match self.states.limit(state).ready(from, cost) {
@@ -391,14 +395,16 @@ impl Gate {
 
     /// Takes everything, at the moment that [`Gate::opening`] told.
     pub(super) fn take(&mut self, job: &Job, at: Tick, holds: &mut Holds, asks: Asks) {
+        let costs = Costs::of(job);
         holds.taken.clear();
         holds.turn = self.remotes.turn;
         let states = holds.states.as_deref().unwrap_or_default();
         for (rule, &state) in self.rules.iter().zip(states) {
-            let cost = rule.charge.of(job).filter(|_| asks.pays(rule));
+            let cost = costs.of_charge(rule.charge).filter(|_| asks.pays(rule));
             let cost = cost.filter(|_| !self.remotes.decides(rule));
             let limit = self.states.limit_mut(state);
-            holds.taken.push(cost.map(|cost| limit.take(at, cost)));
+            let hold = cost.map(|cost| Hold::new(cost, limit.charge(at, cost)));
+            holds.taken.push(hold);
         }
     }
 

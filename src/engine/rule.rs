@@ -129,7 +129,12 @@ impl Rule {
 
     /// What a job has to find free: of one that costs more than the rule ever holds, all that it holds.
     pub(super) fn wanted(&self, job: &Job) -> Option<Cost> {
-        Some(self.charge.of(job)?.min(self.capacity))
+        self.bound(self.charge.of(job))
+    }
+
+    /// Of a cost what has to be free.
+    pub(super) fn bound(&self, cost: Option<Cost>) -> Option<Cost> {
+        Some(cost?.min(self.capacity))
     }
 
     /// Its state for a value of its key as the run meets it first, with the guard that was measured so far.

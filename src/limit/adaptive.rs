@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use super::pace::{Pace, Search};
-use super::{Hold, Level, Limit, Ready, Used};
+use super::{Hold, Level, Limit, Ready, Receipt, Used};
 use crate::units::{Cost, Tick};
 
 /// What one answer teaches.
@@ -337,7 +337,7 @@ impl Limit for Adaptive {
         }
     }
 
-    fn take(&mut self, at: Tick, cost: Cost) -> Hold {
+    fn charge(&mut self, at: Tick, cost: Cost) -> Receipt {
         let at = at.max(self.last);
         self.search.grants(at);
         if let Some(pace) = self.search.pace() {
@@ -353,7 +353,7 @@ impl Limit for Adaptive {
             told.out = told.out.saturating_add(cost.get());
         }
         let entry = self.taken;
-        Hold { at, cost, entry }
+        Receipt { at, entry }
     }
 
     /// The head of the answer is here: what it tells knows of this.

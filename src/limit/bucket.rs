@@ -2,7 +2,7 @@
 
 use super::ledger::Ledger;
 use super::meter::Meter;
-use super::{Hold, Level, Limit, Ready, Used};
+use super::{Hold, Level, Limit, Ready, Receipt, Used};
 use crate::units::{Cost, Rate, Tick};
 
 /// Never more than `capacity + rate × T` in any window of length T. With capacity 1 the spacing is even.
@@ -29,13 +29,12 @@ impl Bucket {
 
     /// The level at `at`, which is not before the last moment.
     fn level_at(&self, at: Tick) -> i128 {
-        let level = self.level.saturating_add(self.flow(at));
-        level.min(self.meter.full())
+        self.meter.filled(self.level, self.since_last(at))
     }
 
-    /// What flows in from the last moment to `at`.
-    fn flow(&self, at: Tick) -> i128 {
-        self.meter.flow(at.0.saturating_sub(self.last.0))
+    /// Nanoseconds from the last moment to `at`.
+    fn since_last(&self, at: Tick) -> u64 {
+        at.0.saturating_sub(self.last.0)
     }
 }
 
@@ -67,13 +66,13 @@ impl Limit for Bucket {
         self.meter.shown(self.level_at(at), at)
     }
 
-    fn take(&mut self, at: Tick, cost: Cost) -> Hold {
+    fn charge(&mut self, at: Tick, cost: Cost) -> Receipt {
         let at = at.max(self.last);
         let level = self.level_at(at);
         self.level = level.saturating_sub(self.meter.units(cost.get()));
         self.last = at;
         let entry = self.ledger.took(level);
-        Hold { at, cost, entry }
+        Receipt { at, entry }
     }
 
     /// What comes back counts as if it had never been taken. Usage above what was taken is owed down to
@@ -90,7 +89,7 @@ impl Limit for Bucket {
             let (now, debt) = (self.level_at(at), self.meter.units(used - taken));
             self.ledger.owed(now, debt);
             let settled = now.saturating_sub(self.meter.owed(now, debt));
-            self.level = settled.saturating_sub(self.flow(at));
+            self.level = settled.saturating_sub(self.meter.flow(self.since_last(at)));
         }
         self.ledger.settle(hold.entry);
     }

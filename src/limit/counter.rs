@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::meter::later;
-use super::{Hold, Level, Limit, NeverFits, Ready, Used, phase};
+use super::{Hold, Level, Limit, NeverFits, Ready, Receipt, Used, phase};
 use crate::units::{Cost, Rate, Tick, nanos};
 
 /// `previous × (part of its window still inside the period) + current` is at most `count`. Windows are
@@ -194,13 +194,12 @@ impl Limit for Counter {
         }
     }
 
-    fn take(&mut self, at: Tick, cost: Cost) -> Hold {
+    fn charge(&mut self, at: Tick, cost: Cost) -> Receipt {
         let at = at.max(self.last);
         self.last = at;
         self.pair = self.with(self.pair_at(at), cost);
-        Hold {
+        Receipt {
             at,
-            cost,
             entry: self.pair.began,
         }
     }

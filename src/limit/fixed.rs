@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::meter::later;
-use super::{Anchor, Hold, Level, Limit, NeverFits, Ready, Used, phase};
+use super::{Anchor, Hold, Level, Limit, NeverFits, Ready, Receipt, Used, phase};
 use crate::units::{Cost, Rate, Tick, nanos};
 
 /// At most `count` in each window, so up to twice that around a boundary. Windows are
@@ -169,14 +169,13 @@ impl Limit for Fixed {
         }
     }
 
-    fn take(&mut self, at: Tick, cost: Cost) -> Hold {
+    fn charge(&mut self, at: Tick, cost: Cost) -> Receipt {
         let at = at.max(self.last);
         self.last = at;
         let open = self.open_at(at);
         self.open = Some(self.with(open, cost));
-        Hold {
+        Receipt {
             at,
-            cost,
             entry: open.began,
         }
     }

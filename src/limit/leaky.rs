@@ -2,7 +2,7 @@
 
 use super::ledger::Ledger;
 use super::meter::Meter;
-use super::{Hold, Level, Limit, Ready, Used};
+use super::{Hold, Level, Limit, Ready, Receipt, Used};
 use crate::units::{Cost, Rate, Tick};
 
 /// The generic cell rate algorithm (ITU-T I.371): equal to a token bucket in every answer. A cost that
@@ -71,12 +71,12 @@ impl Limit for Leaky {
         self.meter.shown(self.room_at(at), at)
     }
 
-    fn take(&mut self, at: Tick, cost: Cost) -> Hold {
+    fn charge(&mut self, at: Tick, cost: Cost) -> Receipt {
         let at = at.max(self.last);
         let entry = self.ledger.took(self.room_at(at));
         self.push(at, self.meter.units(cost.get()));
         self.last = at;
-        Hold { at, cost, entry }
+        Receipt { at, entry }
     }
 
     /// What comes back counts as if it had never been taken. Usage above what was taken is owed down to

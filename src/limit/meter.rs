@@ -33,6 +33,17 @@ impl Meter {
         product(units, self.period)
     }
 
+    /// What `level` has become after so many nanoseconds: full at most.
+    pub(super) fn filled(&self, level: i128, nanos: u64) -> i128 {
+        if let (Ok(level), Ok(full)) = (i64::try_from(level), i64::try_from(self.full))
+            && let Some(flow) = nanos.checked_mul(self.count)
+            && let Some(filled) = level.checked_add_unsigned(flow)
+        {
+            return filled.min(full).into();
+        }
+        level.saturating_add(self.flow(nanos)).min(self.full)
+    }
+
     /// What flows in so many nanoseconds.
     pub(super) fn flow(&self, nanos: u64) -> i128 {
         product(nanos, self.count)
@@ -85,14 +96,14 @@ impl Meter {
 
     /// The moment at which `level`, that of `from`, has grown to `wanted`; rounded up.
     pub(super) fn reaches(&self, level: i128, from: Tick, wanted: i128) -> Tick {
-        let missing = wanted.saturating_sub(level);
-        if missing <= 0 {
+        if level >= wanted {
             return from;
         }
+        let missing = wanted.abs_diff(level);
         // Division of 128 bits is slow, and nearly every level fits 64.
         let span = match u64::try_from(missing) {
             Ok(missing) => missing.div_ceil(self.count),
-            Err(_) => u64::try_from((missing - 1) / i128::from(self.count) + 1).unwrap_or(u64::MAX),
+            Err(_) => u64::try_from(missing.div_ceil(self.count.into())).unwrap_or(u64::MAX),
         };
         Tick(from.0.saturating_add(span))
     }

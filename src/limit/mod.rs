@@ -71,18 +71,31 @@ pub struct Level {
     pub full_at: Option<Tick>,
 }
 
-/// What was taken, to be settled once. Not `Clone`: it cannot be settled twice.
+/// Where the state that was charged finds what was taken. Two words: they stay in registers.
 #[derive(Debug)]
-pub struct Hold {
+pub struct Receipt {
     /// When it was taken.
     at: Tick,
-    /// How much.
-    cost: Cost,
     /// Which entry of a log it is, zero on its way; for windows in a row, when the one that paid began.
     entry: u64,
 }
 
+/// What was taken, to be settled once. Not `Clone`: it cannot be settled twice.
+#[derive(Debug)]
+pub struct Hold {
+    at: Tick,
+    /// How much.
+    cost: Cost,
+    entry: u64,
+}
+
 impl Hold {
+    /// So much was taken by this charge.
+    pub fn new(cost: Cost, charged: Receipt) -> Self {
+        let Receipt { at, entry } = charged;
+        Self { at, cost, entry }
+    }
+
     /// How much was taken.
     pub fn cost(&self) -> Cost {
         self.cost
@@ -147,7 +160,12 @@ pub trait Limit: std::fmt::Debug + Send {
     ///
     /// A cost above what the rule ever holds is taken at the moment for which the most that it holds is
     /// ready, and owed whole: what comes after waits until it is paid at the rate of the limit.
-    fn take(&mut self, at: Tick, cost: Cost) -> Hold;
+    fn charge(&mut self, at: Tick, cost: Cost) -> Receipt;
+
+    /// [`Limit::charge`] as a hold.
+    fn take(&mut self, at: Tick, cost: Cost) -> Hold {
+        Hold::new(cost, self.charge(at, cost))
+    }
 
     /// The request really left at `at`, or ([`Leaves::Reply`]) the head of its answer came then: a log
     /// charges this moment. Until then the take counts as "now".

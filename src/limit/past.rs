@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
-use super::{Anchor, Hold, Kind, Level, Limit, Moment, Ready, Setting, Spec, Used};
+use super::{Anchor, Hold, Kind, Level, Limit, Moment, Ready, Receipt, Setting, Spec, Used};
 use crate::units::{Cost, Rate, Tick, nanos};
 
 /// What was taken of a limit before the run, as far as it may still count.
@@ -167,8 +167,8 @@ impl Limit for GoesOn {
         }
     }
 
-    fn take(&mut self, at: Tick, cost: Cost) -> Hold {
-        self.limit.take(self.inside(at), cost)
+    fn charge(&mut self, at: Tick, cost: Cost) -> Receipt {
+        self.limit.charge(self.inside(at), cost)
     }
 
     fn moved(&mut self, hold: &mut Hold, at: Tick) {

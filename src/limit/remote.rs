@@ -4,7 +4,7 @@
 use super::adaptive::KEPT;
 use super::debts::Debts;
 use super::meter::later;
-use super::{Hold, Known, Learnt, Lesson, Level, Limit, Moment, NeverFits, Ready, Used};
+use super::{Hold, Known, Learnt, Lesson, Level, Limit, Moment, NeverFits, Ready, Receipt, Used};
 use crate::units::{Cost, Rate, Tick, nanos};
 
 /// Everything fits that the store has not refused: it is asked. Alone, without the store, another limit stands in.
@@ -133,14 +133,14 @@ impl Limit for Remote {
         }
     }
 
-    fn take(&mut self, at: Tick, cost: Cost) -> Hold {
+    fn charge(&mut self, at: Tick, cost: Cost) -> Receipt {
         let Some(limit) = &mut self.stand_in else {
-            return Hold { at, cost, entry: 0 };
+            return Receipt { at, entry: 0 };
         };
         if !matches!(self.of, Of::Slots) {
             self.debts.add(at, cost.get(), self.most);
         }
-        limit.take(at, cost)
+        limit.charge(at, cost)
     }
 
     fn moved(&mut self, hold: &mut Hold, at: Tick) {
@@ -235,8 +235,8 @@ impl Limit for Free {
         }
     }
 
-    fn take(&mut self, at: Tick, cost: Cost) -> Hold {
-        Hold { at, cost, entry: 0 }
+    fn charge(&mut self, at: Tick, _cost: Cost) -> Receipt {
+        Receipt { at, entry: 0 }
     }
 
     fn settle(&mut self, _hold: Hold, _at: Tick, _used: Used) {}

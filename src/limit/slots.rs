@@ -1,6 +1,6 @@
 //! Slots: at most N in flight. Knows nothing of seconds or units. Floor 3: rules.
 
-use super::{Hold, Level, Limit, Moment, NeverFits, Ready, Used};
+use super::{Hold, Level, Limit, Moment, NeverFits, Ready, Receipt, Used};
 use crate::units::{Cost, Tick};
 
 /// A counting semaphore. It bounds what is in flight; the rate is then N / latency.
@@ -70,9 +70,9 @@ impl Limit for Slots {
         }
     }
 
-    fn take(&mut self, at: Tick, cost: Cost) -> Hold {
+    fn charge(&mut self, at: Tick, cost: Cost) -> Receipt {
         self.taken += cost.get();
-        Hold { at, cost, entry: 0 }
+        Receipt { at, entry: 0 }
     }
 
     fn settle(&mut self, hold: Hold, at: Tick, _used: Used) {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::meter::later;
-use super::{Hold, Level, Limit, NeverFits, Ready, Used};
+use super::{Hold, Level, Limit, NeverFits, Ready, Receipt, Used};
 use crate::units::{Cost, Rate, Tick, nanos};
 
 /// At most `count` in the window `(t - period, t]`, for every t: what is exactly one period old has left.
@@ -147,10 +147,10 @@ impl Limit for Window {
         }
     }
 
-    fn take(&mut self, at: Tick, cost: Cost) -> Hold {
+    fn charge(&mut self, at: Tick, cost: Cost) -> Receipt {
         let at = self.forget(at);
         self.flying += u128::from(cost.get());
-        Hold { at, cost, entry: 0 }
+        Receipt { at, entry: 0 }
     }
 
     fn moved(&mut self, hold: &mut Hold, at: Tick) {

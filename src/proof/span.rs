@@ -69,16 +69,17 @@ impl Span {
             self.plain.push(until);
             return;
         }
-        let entry = Inside {
+        // Made where it goes: copied there, it would be read before it is written.
+        let entry = || Inside {
             until,
             weight,
             mark,
         };
         if self.inside.back().is_none_or(|last| last.until <= until) {
-            self.inside.push_back(entry);
+            self.inside.push_back(entry());
         } else {
             let place = self.inside.partition_point(|other| other.until <= until);
-            self.inside.insert(place, entry);
+            self.inside.insert(place, entry());
         }
     }
 
