@@ -41,6 +41,16 @@ pub fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
     }
 }
 
+/// The smallest of these, where any may be missing.
+pub fn soonest<const N: usize>(all: [Option<Tick>; N]) -> Option<Tick> {
+    // What is missing counts as the end of time: ten in a row without a branch.
+    let each = all.map(|at| at.map_or(u64::MAX, |at| at.0));
+    match each.into_iter().fold(u64::MAX, u64::min) {
+        u64::MAX => all.into_iter().flatten().next(),
+        at => Some(Tick(at)),
+    }
+}
+
 /// A span in whole nanoseconds, at most 584 years.
 pub fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)

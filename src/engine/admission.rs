@@ -2,7 +2,7 @@
 
 use super::gate::Asks;
 use super::heads::LaneId;
-use super::held::{Held, Phase};
+use super::held::Phase;
 use super::keyed::StateId;
 use super::lanes::{Entry, Parked, Rest};
 use super::obstacle::{Elder, Obstacle, Stops, Until};
@@ -47,12 +47,12 @@ impl Engine {
             if self.sends_one_to_ask(lane, &closed, actions) {
                 continue;
             }
-            let (obstacle, elder) = match self.opening(seq, ticket, lane, &closed) {
+            let (obstacle, by) = match self.opening(seq, ticket, lane, &closed) {
                 Ok(at) => {
                     self.go(ticket, lane, at, actions);
                     continue;
                 }
-                Err(held_by) => held_by,
+                Err(held) => held,
             };
             self.roll.work(ticket).blocker = Some(obstacle.owner);
             self.blocker = obstacle.owner;
@@ -72,6 +72,7 @@ impl Engine {
                     continue;
                 }
                 Stops::Payers(rule) => {
+                    let elder = self.elder(ticket, obstacle.until, by);
                     closed.push(Closed { rule, seq, elder });
                     self.lanes.let_on(lane, seq);
                 }
@@ -86,15 +87,14 @@ impl Engine {
         scan
     }
 
-    /// When a job of this lane may go, given those older heads that hold a limit: now, or what keeps it, and the job
-    /// itself for those who come after it.
+    /// When a job of this lane may go, given those older heads that hold a limit: now, or what keeps it.
     fn opening(
         &self,
         seq: u64,
         ticket: Ticket,
         lane: LaneId,
         closed: &[Closed],
-    ) -> Result<Tick, (Obstacle, Option<Elder>)> {
+    ) -> Result<Tick, (Obstacle, Behind)> {
         let held = self.roll.peek(ticket);
         let (work, states) = (held.work(), held.holds.states());
         let from = work
@@ -108,8 +108,23 @@ impl Engine {
         match opening.and_then(|at| self.may_ask(&work.job, lane, at)) {
             Ok(at) => self
                 .harmless(seq, &work.job, states, at, closed)
-                .map_err(|obstacle| (obstacle, None)),
-            Err(obstacle) => Err((self.in_fact(&work.job, obstacle), elder(held, obstacle))),
+                .map_err(|obstacle| (obstacle, Behind::Older)),
+            Err(obstacle) => Err((self.in_fact(&work.job, obstacle), Behind::Limit)),
+        }
+    }
+
+    /// A head that a shared limit on units holds until a moment, for those who come after it.
+    fn elder(&self, ticket: Ticket, until: Until, by: Behind) -> Option<Elder> {
+        match (by, until) {
+            (Behind::Limit, Until::At(at)) => {
+                let held = self.roll.peek(ticket);
+                Some(Elder {
+                    job: held.work().job.clone(),
+                    states: held.holds.shared_states(),
+                    at,
+                })
+            }
+            (Behind::Limit | Behind::Older, _) => None,
         }
     }
 
@@ -279,16 +294,13 @@ struct Closed {
     elder: Option<Elder>,
 }
 
-/// A head that a shared limit on units holds, for those who come after it.
-fn elder(held: &Held, obstacle: Obstacle) -> Option<Elder> {
-    match (obstacle.stops, obstacle.until) {
-        (Stops::Payers(_), Until::At(at)) => Some(Elder {
-            job: held.work().job.clone(),
-            states: held.holds.shared_states(),
-            at,
-        }),
-        (Stops::Payers(_) | Stops::Everyone | Stops::Line(_) | Stops::Itself, _) => None,
-    }
+/// Who holds a head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    /// A limit, or the order of results.
+    Limit,
+    /// An older job that would have to wait longer.
+    Older,
 }
 
 impl Scan {

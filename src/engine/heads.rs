@@ -48,6 +48,21 @@ impl Heads {
         }
     }
 
+    /// A lane has another head, or had none, or has none any more.
+    #[inline]
+    pub(super) fn replace(&mut self, before: Option<Head>, after: Option<Head>) {
+        if self.rest.is_empty() && self.oldest == before {
+            self.oldest = after;
+            return;
+        }
+        if let Some(before) = before {
+            self.remove(before);
+        }
+        if let Some(after) = after {
+            self.insert(after);
+        }
+    }
+
     pub(super) fn clear(&mut self) {
         self.oldest = None;
         self.rest.clear();

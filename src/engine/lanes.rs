@@ -333,18 +333,33 @@ impl Lanes {
     }
 
     /// Keeps the sets true after the head of a lane may have changed: another head is looked at anew. Returns the head.
+    #[inline]
     fn reorder(&mut self, id: LaneId, before: Option<Entry>) -> Option<Entry> {
-        let after = self.lane(id).head();
+        let lane = self.lane(id);
+        let (after, is_open) = (lane.head(), lane.is_open());
         if before == after {
             return after;
         }
-        self.unset(id, before);
-        self.unpark(id);
-        self.set(id, after);
+        if is_open {
+            self.reorder_open(id, before, after);
+        } else {
+            self.unset(id, before);
+            self.unpark(id);
+            self.set(id, after);
+        }
         if let Some(before) = before {
             self.let_on(id, before.seq);
         }
         after
+    }
+
+    /// The same for a lane that nothing of its own holds back, as nearly all are.
+    fn reorder_open(&mut self, id: LaneId, before: Option<Entry>, after: Option<Entry>) {
+        let head = |entry: Option<Entry>| entry.map(|entry| (entry.seq, id));
+        self.open.replace(head(before), head(after));
+        let frugal = |entry: Option<Entry>| entry.filter(|entry| entry.pays == Pays::NotAll);
+        self.frugal
+            .replace(head(frugal(before)), head(frugal(after)));
     }
 
     /// Who stands in a line behind the head `seq` of this lane is looked at again: it has gone, or is held
@@ -564,10 +579,15 @@ impl Lanes {
     }
 
     /// Until when nothing is sent to the origin of this lane, if that is still to come, and why.
+    #[inline]
     pub(super) fn origin_rests(&self, id: LaneId, now: Tick) -> Option<(Tick, Rest)> {
         if self.unreachable.is_empty() && self.breakers.are_calm() {
             return None;
         }
+        self.troubled_rests(id, now)
+    }
+
+    fn troubled_rests(&self, id: LaneId, now: Tick) -> Option<(Tick, Rest)> {
         let origin = &self.lane(id).origin;
         let unreachable = self.unreachable.get(origin);
         let unreachable = unreachable.map(|until| (*until, Rest::Unreachable));
@@ -640,10 +660,15 @@ impl Lanes {
 
     /// The youngest job of this lane, if it is to ask whether the origin is back. The oldest ones may all have the same
     /// fault.
+    #[inline]
     pub(super) fn asks(&self, id: LaneId) -> Option<Entry> {
         if self.breakers.are_calm() {
             return None;
         }
+        self.asks_of_troubled(id)
+    }
+
+    fn asks_of_troubled(&self, id: LaneId) -> Option<Entry> {
         let lane = self.lane(id);
         self.breakers.until(&lane.origin)?;
         lane.fresh.back().copied()

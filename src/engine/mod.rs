@@ -82,7 +82,7 @@ use crate::outcome::{Failure, FailureKind, Head, Outcome, Reached, Reply, Status
 use crate::quota;
 use crate::retry::{Final, Made, Verdict};
 use crate::shape::Arrivals;
-use crate::units::{Tick, least};
+use crate::units::{Tick, least, soonest};
 
 /// The state of a run. `tell` it what happened, then let it `decide`.
 #[derive(Debug)]
@@ -254,8 +254,8 @@ impl Engine {
             self.stop(end, actions);
         }
         self.read_on(actions);
-        let soonest = least(scan.next, self.agenda.next());
-        let prepare = self.prepare(soonest, actions);
+        let next = least(scan.next, self.agenda.next());
+        let prepare = self.prepare(next, actions);
         let pause = self.lanes.next_wake();
         let rest = self.rests.next();
         let (head, hold) = self.hold_on(&scan, pause, rest);
@@ -267,8 +267,8 @@ impl Engine {
                 waiting: self.load().1,
             },
         );
-        let next = [
-            soonest.map(|(at, _)| at),
+        soonest([
+            next.map(|(at, _)| at),
             prepare,
             self.lanes.next_timer(),
             pause.map(|(until, _)| until),
@@ -278,8 +278,7 @@ impl Engine {
             store,
             self.over_at(),
             self.time_ends(),
-        ];
-        next.into_iter().fold(None, least)
+        ])
     }
 
     /// Counts so far.

@@ -64,10 +64,15 @@ impl Rests {
     }
 
     /// The next job that may go at `now`.
+    #[inline]
     pub(super) fn wake(&mut self, now: Tick) -> Option<Rested> {
         if self.len() == 0 {
             return None;
         }
+        self.wake_one(now)
+    }
+
+    fn wake_one(&mut self, now: Tick) -> Option<Rested> {
         while let Some(rest) = pop_over(&mut self.resting, now) {
             if self.lets_go(rest) {
                 return Some(Rested {

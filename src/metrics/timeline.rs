@@ -161,6 +161,7 @@ impl Timeline {
     }
 
     /// Makes room for this moment, and says in which cell it is.
+    #[inline]
     fn reach(&mut self, at: Tick) -> usize {
         // Time goes on, so it is nearly always the last one; a division costs more than all the rest.
         if let Some(last) = self.cells.len().checked_sub(1) {
@@ -173,6 +174,11 @@ impl Timeline {
                 return last;
             }
         }
+        self.reach_out(at)
+    }
+
+    /// The same for a moment that is not in the last cell.
+    fn reach_out(&mut self, at: Tick) -> usize {
         loop {
             let number = at.0 / self.width;
             if let Some(place) = number.checked_sub(self.first).map(place)
