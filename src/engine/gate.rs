@@ -403,7 +403,7 @@ impl Gate {
             let cost = costs.of_charge(rule.charge).filter(|_| asks.pays(rule));
             let cost = cost.filter(|_| !self.remotes.decides(rule));
             let limit = self.states.limit_mut(state);
-            let hold = cost.map(|cost| Hold::new(cost, limit.charge(at, cost)));
+            let hold = cost.map(|cost| limit.charge(at, cost).of(cost));
             holds.taken.push(hold);
         }
     }

@@ -80,6 +80,14 @@ pub struct Receipt {
     entry: u64,
 }
 
+impl Receipt {
+    /// So much was taken.
+    pub fn of(self, cost: Cost) -> Hold {
+        let Self { at, entry } = self;
+        Hold { at, cost, entry }
+    }
+}
+
 /// What was taken, to be settled once. Not `Clone`: it cannot be settled twice.
 #[derive(Debug)]
 pub struct Hold {
@@ -90,12 +98,6 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// So much was taken by this charge.
-    pub fn new(cost: Cost, charged: Receipt) -> Self {
-        let Receipt { at, entry } = charged;
-        Self { at, cost, entry }
-    }
-
     /// How much was taken.
     pub fn cost(&self) -> Cost {
         self.cost
@@ -164,7 +166,7 @@ pub trait Limit: std::fmt::Debug + Send {
 
     /// [`Limit::charge`] as a hold.
     fn take(&mut self, at: Tick, cost: Cost) -> Hold {
-        Hold::new(cost, self.charge(at, cost))
+        self.charge(at, cost).of(cost)
     }
 
     /// The request really left at `at`, or ([`Leaves::Reply`]) the head of its answer came then: a log
