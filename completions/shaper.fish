@@ -122,7 +122,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l cacert -d 'Trust t
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l cert -d 'Show servers that ask for it the certificate of this PEM file' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l key -d 'The key of --cert, if it stands in a file of its own' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-body -d 'The longest body that is taken' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l format -d 'har, anthropic-batch, openai-batch, cookbook, vegeta, access-log, gor, json, jsonl, csv, tsv, urls; default: by content, else by the name' -r -f -a "har\t''
 anthropic-batch\t''
 openai-batch\t''
 cookbook\t''
@@ -284,7 +284,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -l cacert -d 'Trus
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l cert -d 'Show servers that ask for it the certificate of this PEM file' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l key -d 'The key of --cert, if it stands in a file of its own' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l max-body -d 'The longest body that is taken' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l format -d 'har, anthropic-batch, openai-batch, cookbook, vegeta, access-log, gor, json, jsonl, csv, tsv, urls; default: by content, else by the name' -r -f -a "har\t''
 anthropic-batch\t''
 openai-batch\t''
 cookbook\t''
@@ -390,7 +390,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -l bearer-env -d 
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l base-url -d 'What stands before relative URLs, with its path' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l format -d 'har, anthropic-batch, openai-batch, cookbook, vegeta, access-log, gor, json, jsonl, csv, tsv, urls; default: by content, else by the name' -r -f -a "har\t''
 anthropic-batch\t''
 openai-batch\t''
 cookbook\t''
@@ -498,7 +498,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l bearer-env -d 'Se
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s X -l method -d 'The method of jobs that name none' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l base-url -d 'What stands before relative URLs, with its path' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l format -d 'har, anthropic-batch, openai-batch, cookbook, vegeta, access-log, gor, json, jsonl, csv, tsv, urls; default: by content, else by the name' -r -f -a "har\t''
 anthropic-batch\t''
 openai-batch\t''
 cookbook\t''
@@ -537,7 +537,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l allow-empty -d 'A
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l ascii -d 'No characters outside ASCII'
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s q -l quiet -d 'Nothing on stderr but what ends the plan'
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s h -l help -d 'Print help; -h is shorter'
-complete -c shaper -n "__fish_shaper_using_subcommand check" -l format -d 'jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by content, else by the name' -r -f -a "har\t''
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l format -d 'har, anthropic-batch, openai-batch, cookbook, vegeta, access-log, gor, json, jsonl, csv, tsv, urls; default: by content, else by the name' -r -f -a "har\t''
 anthropic-batch\t''
 openai-batch\t''
 cookbook\t''

@@ -37,6 +37,10 @@ pub(super) fn text(bytes: impl AsRef<[u8]>) -> Spec {
     }
 }
 
+pub(super) fn named(format: &str) -> Format {
+    format.parse().unwrap()
+}
+
 pub(super) fn lines(spec: &Spec) -> Vec<Result<Job, BadLine>> {
     open(spec).unwrap().map(Result::unwrap).collect()
 }
@@ -101,7 +105,7 @@ fn a_last_line_without_a_newline_is_a_line() {
 fn what_is_no_object_is_told_where_it_begins() {
     for (line, column) in [("[1]\n", 1), ("  7\n", 3), ("\t\"http://h/\"\n", 2)] {
         let spec = Spec {
-            format: Some(Format::Jsonl),
+            format: Some(named("jsonl")),
             ..text(line)
         };
         let bad = lines(&spec).remove(0).unwrap_err();
@@ -133,7 +137,7 @@ fn a_line_of_a_list_that_is_no_url_is_told_as_what_it_is() {
 #[test]
 fn two_json_values_on_a_line_are_told_as_such_whoever_names_the_format() {
     let line = "{\"url\":\"http://h/a\"} {\"url\":\"http://h/b\"}\n";
-    for format in [None, Some(Format::Jsonl), Some(Format::OpenaiBatch)] {
+    for format in [None, Some(named("jsonl")), Some(named("openai-batch"))] {
         let spec = Spec {
             format,
             base_url: Some("http://h".parse().unwrap()),
@@ -147,7 +151,7 @@ fn two_json_values_on_a_line_are_told_as_such_whoever_names_the_format() {
         assert!(bad.mend.contains("jq -c .") && bad.mend.contains("--format json"));
     }
     let json = Spec {
-        format: Some(Format::Json),
+        format: Some(named("json")),
         ..text(line)
     };
     assert_eq!(seen(&json), want([(1, "/a"), (1, "/b")]));
@@ -641,13 +645,13 @@ fn the_content_decides_the_format_and_the_name_only_where_it_cannot() {
     let json = Input::File("a.jsonl".into());
     let other = Input::File("a.txt".into());
     let told = |text: &[u8], input| Format::of(&First::new(text, true), input).unwrap();
-    assert_eq!(told(b" {\"url\":", &other), Format::Jsonl);
-    assert_eq!(told(b"http://h/", &json), Format::Urls);
-    assert_eq!(told(b"[ {", &other), Format::Json);
-    assert_eq!(told(b"{\r\n\"url\"", &other), Format::Json);
-    assert_eq!(told(b"[::1]/", &other), Format::Urls);
-    assert_eq!(told(b"_next", &json), Format::Jsonl);
-    assert_eq!(told(b"", &json), Format::Jsonl);
+    assert_eq!(told(b" {\"url\":", &other), named("jsonl"));
+    assert_eq!(told(b"http://h/", &json), named("urls"));
+    assert_eq!(told(b"[ {", &other), named("json"));
+    assert_eq!(told(b"{\r\n\"url\"", &other), named("json"));
+    assert_eq!(told(b"[::1]/", &other), named("urls"));
+    assert_eq!(told(b"_next", &json), named("jsonl"));
+    assert_eq!(told(b"", &json), named("jsonl"));
 }
 
 #[test]
@@ -794,14 +798,14 @@ proptest! {
             ],
             0..8,
         ),
-        format in prop_oneof![Just(Format::Jsonl), Just(Format::Urls)],
+        format in prop_oneof![Just(named("jsonl")), Just(named("urls"))],
     ) {
         let bytes = lines.join(&b'\n');
         let marked = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
         let wanted = marked
             .split(|byte| *byte == b'\n')
             .filter(|line| !line.trim_ascii().is_empty())
-            .filter(|line| format == Format::Jsonl || !urls::is_comment(line))
+            .filter(|line| format == named("jsonl") || !line.trim_ascii_start().starts_with(b"#"))
             .count();
         prop_assume!(Opening::of(Box::new(io::Cursor::new(bytes.clone()))).is_ok());
         let mut spec = text(&bytes);
@@ -945,7 +949,7 @@ fn a_page_is_no_list_of_urls_whatever_they_are_relative_to() {
     }
     let mut columns = text("<id>,url\n1,http://h/a\n");
     assert_eq!(seen(&columns), want([(2, "/a")]));
-    columns.format = Some(Format::Csv);
+    columns.format = Some(named("csv"));
     assert_eq!(seen(&columns), want([(2, "/a")]));
 }
 
@@ -1065,7 +1069,7 @@ proptest! {
             array.truncate(array.trim_end().len() - 1);
         }
         let mut spec = text(&array);
-        spec.format = Some(Format::Json);
+        spec.format = Some(named("json"));
         prop_assert_eq!(super::cases::lines(&spec).len(), elements.len() + usize::from(torn));
     }
 }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use super::draft::{Draft, Fields};
 use super::filling::{Filling, Own};
-use super::formats::{Asked, Needs};
+use super::formats::{Asked, Needs, is_doubtful};
 use super::framing::Framing;
 use super::keeper::Keeper;
 use super::lines::Lines;
 use super::opening::{First, Opening};
 use super::rules::Rules;
-use super::{Format, Input, Spec, jsonl, read};
+use super::{Format, Input, Spec, members, read};
 use crate::error::Problem;
 use crate::file::regular;
 use crate::job::{BadLine, Job, Place};
@@ -122,7 +122,7 @@ impl Chosen {
         };
         if let Some(filling) = &mut self.filling
             && !filling.is_settled()
-            && let Ok(members) = raw.text().and_then(|text| jsonl::members(text, raw.end))
+            && let Ok(members) = raw.text().and_then(|text| members::read(text, raw.end))
         {
             let names = members.iter().map(|(name, _)| &**name);
             let settled = filling.settle(names);
@@ -205,8 +205,8 @@ impl Alone {
     /// Whether this line, behind those before it, could be another thing than the job that it is.
     pub fn is_doubtful(&mut self, format: Format, line: &[u8]) -> bool {
         let line = str::from_utf8(line).unwrap_or_default();
-        let mut is_doubted = !self.are_jobs && format == Format::Jsonl;
-        let is_doubtful = jsonl::is_doubtful(line, &mut is_doubted);
+        let mut is_doubted = !self.are_jobs && format == Format::JSONL;
+        let is_doubtful = is_doubtful(line, &mut is_doubted);
         self.are_jobs = !is_doubted;
         is_doubtful
     }
@@ -287,11 +287,11 @@ mod tests {
     #[test]
     fn a_first_line_tells_its_format_or_not() {
         for (line, format, told) in [
-            ("{\"url\":\"/a\"}", Format::Jsonl, true),
-            ("http://h/", Format::Urls, true),
-            ("/a", Format::Urls, true),
-            ("_next", Format::Urls, false),
-            ("{x}", Format::Urls, false),
+            ("{\"url\":\"/a\"}", Format::JSONL, true),
+            ("http://h/", Format::URLS, true),
+            ("/a", Format::URLS, true),
+            ("_next", Format::URLS, false),
+            ("{x}", Format::URLS, false),
         ] {
             assert_eq!(format.is_told_by(line.as_bytes()), told, "{line}");
         }

@@ -129,7 +129,7 @@ fn count_file(path: &Path, input: &Input, spec: &Spec, most: u64) -> Option<u64>
         (None, None) => opening.format(input).ok()?,
     };
     let mut records = opening.framing(format).ok()?;
-    let mut columns = u64::from(matches!(format.needs(), Needs::Columns(_)));
+    let mut columns = u64::from(format.needs() == Needs::Columns);
     let mut count = 0;
     while count < most
         && let Some(record) = records.next().ok()?

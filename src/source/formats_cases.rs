@@ -4,7 +4,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderName, Method};
 use proptest::prelude::*;
 
-use super::cases::{Seen, case, jobs, lines, pipe, seen, text, want};
+use super::cases::{Seen, case, jobs, lines, named, pipe, seen, text, want};
 use super::opening::{First, Opening};
 use super::*;
 use crate::headers::Headers;
@@ -21,7 +21,7 @@ fn as_format(format: Format, bytes: impl AsRef<[u8]>) -> Spec {
     Spec {
         format: Some(format),
         base_url: Some("http://h".parse().unwrap()),
-        request_url: (format == Format::Cookbook)
+        request_url: (format == named("cookbook"))
             .then(|| "http://h/v1/embeddings".parse().unwrap()),
         batches: Repeat::Always,
         ..text(bytes)
@@ -47,63 +47,63 @@ fn header<'a>(job: &'a Job, name: &'static str) -> Option<&'a [u8]> {
 #[test]
 fn a_format_is_told_by_its_first_bytes_and_else_by_the_name() {
     for (text, name, format) in [
-        ("id,url\n", "a", Format::Csv),
-        ("\u{feff}\"url\",\"id\"\r\n", "a", Format::Csv),
-        ("id\turl\n", "a.csv", Format::Tsv),
-        ("url\n", "a.csv", Format::Csv),
-        ("url\n", "a", Format::Urls),
-        ("http://h/?a=1,url,2\n", "a", Format::Urls),
-        ("http://h/?a=1,url,2\n", "a.csv", Format::Csv),
+        ("id,url\n", "a", named("csv")),
+        ("\u{feff}\"url\",\"id\"\r\n", "a", named("csv")),
+        ("id\turl\n", "a.csv", named("tsv")),
+        ("url\n", "a.csv", named("csv")),
+        ("url\n", "a", named("urls")),
+        ("http://h/?a=1,url,2\n", "a", named("urls")),
+        ("http://h/?a=1,url,2\n", "a.csv", named("csv")),
         (
             "{\"custom_id\":\"a\",\"method\":\"POST\"}",
             "a.jsonl",
-            Format::OpenaiBatch,
+            named("openai-batch"),
         ),
         (
             "{\"custom_id\":\"a\",\"params\":{}}",
             "a",
-            Format::AnthropicBatch,
+            named("anthropic-batch"),
         ),
         (
             "[{\"custom_id\":\"a\",\"params\":{}}]",
             "a",
-            Format::AnthropicBatch,
+            named("anthropic-batch"),
         ),
-        ("{ \"requests\": [{", "a.json", Format::AnthropicBatch),
+        ("{ \"requests\": [{", "a.json", named("anthropic-batch")),
         (
             "{\"x\":{\"url\":1},\"requests\":[{",
             "a",
-            Format::AnthropicBatch,
+            named("anthropic-batch"),
         ),
         (
             "{ \"x\": 1,\n\"y\": [],\n \"requests\": [",
             "a",
-            Format::AnthropicBatch,
+            named("anthropic-batch"),
         ),
         (
             "{\"url\":\"http://h/\",\"requests\":[]}",
             "a",
-            Format::Jsonl,
+            named("jsonl"),
         ),
-        ("{\"x\":1}\n{\"requests\":[]}", "a", Format::Jsonl),
-        ("{\n  \"requests\": [", "a.json", Format::AnthropicBatch),
-        ("{\"model\":\"m\",\"input\":\"x\"}", "a", Format::Cookbook),
+        ("{\"x\":1}\n{\"requests\":[]}", "a", named("jsonl")),
+        ("{\n  \"requests\": [", "a.json", named("anthropic-batch")),
+        ("{\"model\":\"m\",\"input\":\"x\"}", "a", named("cookbook")),
         (
             "{\"url\":\"/\",\"body\":{\"custom_id\":1,\"model\":1}}",
             "a",
-            Format::Jsonl,
+            named("jsonl"),
         ),
-        ("{\"a\":\"}\\\",\\\"custom_id\\\":\"}", "a", Format::Jsonl),
-        ("{\n\"url\":\"/\"}", "a", Format::Json),
-        ("[1,{\"url\":\"/\"}]", "a.json", Format::Json),
-        ("[null,{\"url\":\"/\"}]", "a.json", Format::Json),
-        ("[-1]", "a.json.gz", Format::Json),
-        ("5", "a.json", Format::Json),
-        ("null\n", "a.json", Format::Json),
-        ("\"a\"", "a.json", Format::Json),
-        ("[::1]/a\n", "a", Format::Urls),
-        ("127.0.0.1/a\n", "a", Format::Urls),
-        ("http://h/a\n", "a.json", Format::Urls),
+        ("{\"a\":\"}\\\",\\\"custom_id\\\":\"}", "a", named("jsonl")),
+        ("{\n\"url\":\"/\"}", "a", named("json")),
+        ("[1,{\"url\":\"/\"}]", "a.json", named("json")),
+        ("[null,{\"url\":\"/\"}]", "a.json", named("json")),
+        ("[-1]", "a.json.gz", named("json")),
+        ("5", "a.json", named("json")),
+        ("null\n", "a.json", named("json")),
+        ("\"a\"", "a.json", named("json")),
+        ("[::1]/a\n", "a", named("urls")),
+        ("127.0.0.1/a\n", "a", named("urls")),
+        ("http://h/a\n", "a.json", named("urls")),
     ] {
         assert_eq!(told(text, name), format, "{text} {name}");
     }
@@ -182,9 +182,9 @@ fn a_table_without_names_is_told_and_not_sent_as_urls() {
         assert!(problem.what.contains("no names of columns"), "{problem}");
         assert!(problem.mend.contains("--format urls"), "{problem}");
     }
-    let upper = refused(&as_format(Format::Csv, "ID,Url\n1,http://h/\n"));
+    let upper = refused(&as_format(named("csv"), "ID,Url\n1,http://h/\n"));
     assert!(upper.mend.contains("write \"Url\" as \"url\""), "{upper}");
-    let list = as_format(Format::Urls, "http://h/a,GET\n");
+    let list = as_format(named("urls"), "http://h/a,GET\n");
     assert_eq!(seen(&list), want([(1, "/a,GET")]));
 }
 
@@ -196,7 +196,7 @@ fn what_stands_behind_a_closing_quote_is_told_with_its_place() {
                  \"c\"\"\",http://h/c,\"\"\n\
                  d,http://h/d,5\" disk \"x\"\n\
                  \"e\"\"e\"e,http://h/e,x\n";
-    let spec = as_format(Format::Csv, table);
+    let spec = as_format(named("csv"), table);
     let what = "something stands behind the closing quote of a field";
     assert_eq!(
         faults(&spec),
@@ -209,7 +209,7 @@ fn what_stands_behind_a_closing_quote_is_told_with_its_place() {
     let good: Vec<_> = lines(&spec).into_iter().flatten().collect();
     let bodies: Vec<_> = good.iter().map(Job::body).collect();
     assert_eq!(bodies, [None, Some(&b"5\" disk \"x\""[..])]);
-    let head = refused(&as_format(Format::Csv, "id,\"url\"x\na,http://h/\n"));
+    let head = refused(&as_format(named("csv"), "id,\"url\"x\na,http://h/\n"));
     assert_eq!((&*head.what, &*head.place), (what, "-:1:9"));
 }
 
@@ -282,14 +282,14 @@ fn a_table_that_cannot_be_read_is_a_usage_problem() {
             "-:2:1: the quote that opens here is never closed",
         ),
     ] {
-        let problem = refused(&as_format(Format::Csv, table));
+        let problem = refused(&as_format(named("csv"), table));
         assert_eq!(problem.exit, Exit::Usage);
         assert!(problem.to_string().starts_with(told), "{problem}");
     }
-    let semicolons = refused(&as_format(Format::Csv, "id;url\n"));
+    let semicolons = refused(&as_format(named("csv"), "id;url\n"));
     assert!(semicolons.mend.contains("not with ;"), "{semicolons}");
     assert!(
-        open(&as_format(Format::Csv, "\r\n"))
+        open(&as_format(named("csv"), "\r\n"))
             .unwrap()
             .next()
             .is_none()
@@ -386,7 +386,7 @@ fn a_batch_of_anthropic_is_lines_or_elements() {
         format!("[{one},\n{two}]"),
         format!("{{\n  \"requests\": [{one}, {two}]\n}}\n"),
     ] {
-        let jobs = jobs(&as_format(Format::AnthropicBatch, &text));
+        let jobs = jobs(&as_format(named("anthropic-batch"), &text));
         let ids: Vec<_> = jobs.iter().map(|job| job.id.as_deref().unwrap()).collect();
         assert_eq!(ids, ["a", "b"], "{text}");
         let job = &jobs[0];
@@ -398,7 +398,7 @@ fn a_batch_of_anthropic_is_lines_or_elements() {
         assert_eq!(header(job, "anthropic-version"), Some(&b"2023-06-01"[..]));
         assert_eq!(job.repeat, Repeat::Always);
     }
-    let mut spec = as_format(Format::AnthropicBatch, &one);
+    let mut spec = as_format(named("anthropic-batch"), &one);
     let (name, value) = (
         "anthropic-version".parse().unwrap(),
         "2099-01-01".parse().unwrap(),
@@ -407,7 +407,7 @@ fn a_batch_of_anthropic_is_lines_or_elements() {
     let job = jobs(&spec).remove(0);
     assert_eq!(header(&job, "anthropic-version"), Some(&b"2099-01-01"[..]));
     let wrong = as_format(
-        Format::AnthropicBatch,
+        named("anthropic-batch"),
         "{\"custom_id\":\"a\",\"params\":[]}\n{\"params\":{}}",
     );
     assert_eq!(
@@ -443,7 +443,7 @@ fn the_metadata_of_a_cookbook_line_is_kept_and_not_sent() {
             None,
         ),
     ] {
-        let job = jobs(&as_format(Format::Cookbook, line)).remove(0);
+        let job = jobs(&as_format(named("cookbook"), line)).remove(0);
         assert_eq!(job.body(), Some(body.as_bytes()), "{line}");
         assert_eq!(job.meta(), meta.map(str::as_bytes), "{line}");
         assert_eq!(
@@ -452,11 +452,11 @@ fn the_metadata_of_a_cookbook_line_is_kept_and_not_sent() {
         );
         assert_eq!(job.repeat, Repeat::Always);
     }
-    let mut spec = as_format(Format::Cookbook, "{}");
+    let mut spec = as_format(named("cookbook"), "{}");
     spec.request_url = None;
     assert!(refused(&spec).what.contains("which needs --request-url"));
     assert_eq!(
-        faults(&as_format(Format::Cookbook, "[1]")),
+        faults(&as_format(named("cookbook"), "[1]")),
         ["-:1:2: a job is a JSON object"]
     );
 }
@@ -482,12 +482,12 @@ fn a_body_that_may_be_base64_of_vegeta_is_not_sent_until_somebody_says_which() {
             [format!("-:2:44: {what}")],
             "{body}"
         );
-        let text = as_format(Format::Jsonl, with(body));
+        let text = as_format(named("jsonl"), with(body));
         assert_eq!(
             bodies(&text)[1].as_deref(),
             Some(body.trim_matches('"').as_bytes())
         );
-        let target = as_format(Format::Vegeta, with(body));
+        let target = as_format(named("vegeta"), with(body));
         assert_ne!(bodies(&target), bodies(&text));
     }
     for body in [
@@ -539,7 +539,7 @@ fn targets_of_vegeta_are_read_as_people_write_them() {
 #[test]
 fn what_is_wrong_with_a_target_is_told_where_it_stands() {
     let targets = "GET ftp://h/\n\nget http://h/\n\nGET http://h/\nX-A: 1\nno header\n\nGET http://h/\n@nope.json\n";
-    let found = faults(&as_format(Format::Vegeta, targets));
+    let found = faults(&as_format(named("vegeta"), targets));
     assert_eq!(found[0], "-:1:5: scheme not supported: \"ftp\"");
     assert_eq!(found[1], "-:3:1: a target begins with its method");
     assert_eq!(
@@ -561,7 +561,7 @@ fn targets_of_vegeta_may_be_objects_with_bodies_as_base64() {
     assert_eq!(job.headers().iter().count(), 3);
     let wrong = "{\"url\":\"http://h/\",\"header\":{}}\n{\"method\":\"GET\",\"header\":{}}\n\
                  {\"method\":\"GET\",\"url\":\"/\",\"header\":[]}\n{\"method\":\"GET\",\"url\":\"/\",\"body\":\"?\"}";
-    let found = faults(&as_format(Format::Vegeta, wrong));
+    let found = faults(&as_format(named("vegeta"), wrong));
     assert_eq!(found[0], "-:1:1: \"method\" is missing");
     assert_eq!(found[1], "-:2:1: \"url\" is missing");
     assert_eq!(found[2], "-:3:36: \"header\" must be an object of strings");
@@ -571,14 +571,14 @@ fn targets_of_vegeta_may_be_objects_with_bodies_as_base64() {
     );
     assert_eq!(
         told("{\"method\":\"GET\",\"url\":\"/\"}", "a.vegeta"),
-        Format::Vegeta
+        named("vegeta")
     );
     assert_eq!(
         told("{\"method\":\"GET\",\"url\":\"/\"}", "a"),
-        Format::Jsonl
+        named("jsonl")
     );
-    assert_eq!(told("# c\n\nGET http://h/\n", "a"), Format::Vegeta);
-    assert_eq!(told("# c\nhttp://h/\n", "a"), Format::Urls);
+    assert_eq!(told("# c\n\nGET http://h/\n", "a"), named("vegeta"));
+    assert_eq!(told("# c\nhttp://h/\n", "a"), named("urls"));
 }
 
 /// The reasons of records that are passed over.
@@ -602,7 +602,7 @@ fn a_log_of_whole_urls_is_read_and_what_asks_for_no_path_is_passed_over() {
         "{\"request\":\"GET http://other.test/b HTTP/1.1\"}\n".to_owned(),
         "{\"method\":\"GET\",\"uri\":\"http://other.test/c\"}\n".to_owned(),
     ];
-    let spec = as_format(Format::AccessLog, log.concat());
+    let spec = as_format(named("access-log"), log.concat());
     let all = want([
         (1, "/a?x=1"),
         (2, "/"),
@@ -668,20 +668,20 @@ fn a_log_tells_when_a_request_began() {
                  {\"time_iso8601\":\"1970-01-01T00:00:10+00:00\",\"request\":\"GET /c HTTP/1.1\",\"request_time\":\"0.5\"}\n\
                  {\"msec\":10.125,\"request_method\":\"GET\",\"request_uri\":\"/d\",\"request_time\":0.125}\n\
                  # a remark\n";
-    let mut spec = as_format(Format::AccessLog, lines);
+    let mut spec = as_format(named("access-log"), lines);
     spec.times = Times::Read;
     let at: Vec<_> = jobs(&spec)
         .iter()
         .map(|job| job.at.unwrap().as_millis())
         .collect();
     assert_eq!(at, [9_750, 10_000, 9_500, 10_000]);
-    assert_eq!(told(lines, "a"), Format::AccessLog);
+    assert_eq!(told(lines, "a"), named("access-log"));
     assert_eq!(
         told("{\"msec\":1,\"request\":\"GET / HTTP/1.1\"}\n", "a"),
-        Format::AccessLog
+        named("access-log")
     );
     let wrong = "h - - [yesterday] \"GET /a\" 200 5\nh [01/Jan/1970:00:00:10 +0000] GET\n{}\n";
-    let found = faults(&as_format(Format::AccessLog, wrong));
+    let found = faults(&as_format(named("access-log"), wrong));
     assert_eq!(found.len(), 3);
     assert!(
         found
@@ -711,12 +711,12 @@ fn a_message_names_a_field_as_it_stands_in_the_file() {
     let recorded = "1 0123456789abcdef0123 noon\nGET /a HTTP/1.1\r\nHost: h\r\n\r\n";
     let target = "GET http://h/\n@none.json";
     for (format, text, told) in [
-        (Format::Jsonl, noon, "\"at\" is no moment"),
-        (Format::Jsonl, weight, "\"weight\" must be a whole number"),
-        (Format::Csv, row, ":13: \"weight\" must be a whole number"),
-        (Format::Gor, recorded, "\"timestamp\" is no moment"),
-        (Format::Urls, "http://h/", "nothing says when it was"),
-        (Format::Vegeta, target, "-:2:1: @"),
+        (named("jsonl"), noon, "\"at\" is no moment"),
+        (named("jsonl"), weight, "\"weight\" must be a whole number"),
+        (named("csv"), row, ":13: \"weight\" must be a whole number"),
+        (named("gor"), recorded, "\"timestamp\" is no moment"),
+        (named("urls"), "http://h/", "nothing says when it was"),
+        (named("vegeta"), target, "-:2:1: @"),
     ] {
         is_told(format, None, text, told);
     }
@@ -726,13 +726,13 @@ fn a_message_names_a_field_as_it_stands_in_the_file() {
     };
     let (wrong, none) = (entry("\"startedDateTime\":\"noon\","), entry(""));
     is_told(
-        Format::Har,
+        named("har"),
         None,
         &wrong,
         "-:1:39: \"startedDateTime\" is no",
     );
     is_told(
-        Format::Har,
+        named("har"),
         None,
         &none,
         "\"startedDateTime\" is missing, and",
@@ -765,7 +765,7 @@ fn a_message_names_a_field_of_a_log_as_the_command_line_does() {
             ":22: \"d\" is no",
         ),
     ] {
-        is_told(Format::AccessLog, Some(fields), line, told);
+        is_told(named("access-log"), Some(fields), line, told);
     }
     for (line, told) in [
         (
@@ -777,7 +777,7 @@ fn a_message_names_a_field_of_a_log_as_the_command_line_does() {
             "-:1:9: \"verb\" must be a string",
         ),
     ] {
-        is_told(Format::AccessLog, None, line, told);
+        is_told(named("access-log"), None, line, told);
     }
 }
 
@@ -791,7 +791,7 @@ fn a_span_that_cannot_be_read_is_told_where_it_counts_and_one_that_is_not_known_
         ("0.5", Times::Needed, 0),
     ] {
         let line = format!("{{\"u\":\"/a\",\"ts\":1,\"d\":{span}}}");
-        let mut spec = as_format(Format::AccessLog, line);
+        let mut spec = as_format(named("access-log"), line);
         spec.times = times;
         spec.log_fields = Some("url=u,at=ts,took=d".parse().unwrap());
         assert_eq!(faults(&spec).len(), count, "{span}");
@@ -803,7 +803,7 @@ fn no_line_of_a_log_chooses_the_server() {
     let lines = "h - - [01/Jan/1970:00:00:10 +0000] \"GET http://other/a HTTP/1.1\" 200 5\n\
                  h - - [01/Jan/1970:00:00:10 +0000] \"GET //other/a HTTP/1.1\" 200 5\n\
                  h - - [01/Jan/1970:00:00:10 +0000] \"CONNECT other:443 HTTP/1.1\" 200 5\n";
-    let spec = as_format(Format::AccessLog, lines);
+    let spec = as_format(named("access-log"), lines);
     let all = want([
         (1, "/a"),
         (2, "//other/a"),
@@ -857,20 +857,20 @@ fn entries_of_a_har_file_are_requests_as_they_were_recorded() {
     );
     assert_eq!(lines.len(), 7);
     assert_eq!(count::count(&spec), Some(7));
-    assert_eq!(told("{\n  \"log\": {", "a"), Format::Har);
-    assert_eq!(told("{\"comment\":\"\",\"log\":{", "a.har"), Format::Har);
+    assert_eq!(told("{\n  \"log\": {", "a"), named("har"));
+    assert_eq!(told("{\"comment\":\"\",\"log\":{", "a.har"), named("har"));
 }
 
 #[test]
 fn a_har_file_that_is_torn_or_none_is_told() {
     let entry = "{\"request\":{\"method\":\"GET\",\"url\":\"http://h/a\"}}";
     let torn = format!("{{\"log\":{{\"entries\":[{entry},\n{{\"request\":");
-    let spec = as_format(Format::Har, torn);
+    let spec = as_format(named("har"), torn);
     assert_eq!(
         seen(&spec),
         want([(1, "/a"), (2, "input ends inside a record")])
     );
-    let none = faults(&as_format(Format::Har, "{\"log\":{\"entries\":7}}"));
+    let none = faults(&as_format(named("har"), "{\"log\":{\"entries\":7}}"));
     assert_eq!(
         none,
         ["-:1:19: the array of records is not where it should be"]
@@ -893,7 +893,7 @@ fn a_har_file_that_is_torn_or_none_is_told() {
         request("\"method\":\"GET\",\"postData\":{\"text\":{}}"),
     ];
     let text = format!("{{\"log\":{{\"entries\":[\n{}]}}}}", wrong.join(",\n"));
-    let found = faults(&as_format(Format::Har, text));
+    let found = faults(&as_format(named("har"), text));
     let wanted = [
         "-:2:1: \"request\" is missing",
         "-:3:12: \"request\" must be an object",
@@ -979,7 +979,7 @@ fn a_recorded_request_that_is_cut_off_is_told() {
         ("\u{1}\u{2}", "this is no request: "),
         ("GET /a HTTP/1.1\r\n\r\n", "relative URL needs --base-url"),
     ] {
-        let mut spec = as_format(Format::Gor, record(message));
+        let mut spec = as_format(named("gor"), record(message));
         spec.base_url = None;
         let bad = lines(&spec).remove(0).unwrap_err();
         assert!(bad.what.starts_with(what), "{bad}");
@@ -989,7 +989,10 @@ fn a_recorded_request_that_is_cut_off_is_told() {
 
 #[test]
 fn a_url_is_made_of_the_cells_of_its_row() {
-    let mut spec = as_format(Format::Csv, "id,name,method\n1,a/b,PUT\n2,,\n,c,\n4,x y,\n");
+    let mut spec = as_format(
+        named("csv"),
+        "id,name,method\n1,a/b,PUT\n2,,\n,c,\n4,x y,\n",
+    );
     spec.url = Some("http://h/{{id}}?n={{name}}".parse().unwrap());
     assert_eq!(
         seen(&spec),
@@ -1014,7 +1017,7 @@ fn a_url_is_made_of_the_cells_of_its_row() {
     assert!(refused(&spec).what.contains(
         "--url names \"nope\", which is no column; there are \"id\", \"name\", \"method\""
     ));
-    let mut both = as_format(Format::Csv, "url,id\n");
+    let mut both = as_format(named("csv"), "url,id\n");
     both.url = Some("http://h/{{id}}".parse().unwrap());
     assert!(
         refused(&both)
@@ -1042,19 +1045,23 @@ fn an_option_for_another_format_is_refused() {
 fn memory_does_not_grow_with_an_input() {
     let entry = r#"{"request":{"method":"GET","url":"http://h/"},"response":{"content":{"text":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}}}"#;
     for (format, head, record) in [
-        (Format::Jsonl, "", "{\"url\":\"http://h/\"}\n".to_owned()),
-        (Format::Json, "[7", ",\n{\"url\":\"http://h/\"}".to_owned()),
-        (Format::Har, "{\"log\":{\"entries\":[7", format!(",{entry}")),
-        (Format::Har, "{\"log\":{\"pages\":[7", format!(",{entry}")),
-        (Format::Csv, "url,id\n", "http://h/,\"a\nb\"\n".to_owned()),
-        (Format::Vegeta, "", "GET http://h/\nX-A: 1\n\n".to_owned()),
+        (named("jsonl"), "", "{\"url\":\"http://h/\"}\n".to_owned()),
+        (named("json"), "[7", ",\n{\"url\":\"http://h/\"}".to_owned()),
         (
-            Format::Gor,
+            named("har"),
+            "{\"log\":{\"entries\":[7",
+            format!(",{entry}"),
+        ),
+        (named("har"), "{\"log\":{\"pages\":[7", format!(",{entry}")),
+        (named("csv"), "url,id\n", "http://h/,\"a\nb\"\n".to_owned()),
+        (named("vegeta"), "", "GET http://h/\nX-A: 1\n\n".to_owned()),
+        (
+            named("gor"),
             "",
             "1 932079936fa4306f 1785000000000000000\nGET / HTTP/1.1\r\n\r\n\n🐵🙈🙉\n".to_owned(),
         ),
         (
-            Format::Gor,
+            named("gor"),
             "2 932079936fa4306f 1785000000000000000\n",
             "x\n🐵🙈".to_owned(),
         ),
@@ -1079,10 +1086,10 @@ proptest! {
     #[test]
     fn every_row_of_a_table_is_one_item(
         rows in prop::collection::vec(prop::collection::vec("[ab,\t\"\n\r\u{e9}]{0,5}", 1..4), 0..6),
-        format in prop_oneof![Just(Format::Csv), Just(Format::Tsv)],
+        format in prop_oneof![Just(named("csv")), Just(named("tsv"))],
         torn in any::<bool>(),
     ) {
-        let delimiter = if format == Format::Csv { b',' } else { b'\t' };
+        let delimiter = if format == named("csv") { b',' } else { b'\t' };
         let mut table = ::csv::WriterBuilder::new();
         let mut table = table.delimiter(delimiter).flexible(true).quote_style(::csv::QuoteStyle::Always).from_writer(Vec::new());
         table.write_record(["id", "url"]).unwrap();
@@ -1107,9 +1114,9 @@ proptest! {
             0..6,
         ),
         format in prop_oneof![
-            Just(Format::OpenaiBatch),
-            Just(Format::AnthropicBatch),
-            Just(Format::Cookbook),
+            Just(named("openai-batch")),
+            Just(named("anthropic-batch")),
+            Just(named("cookbook")),
         ],
     ) {
         let bytes = [&b"{}\n"[..], &lines.join(&b'\n')].concat();
@@ -1152,7 +1159,7 @@ proptest! {
         let bytes = [&b"{}\n"[..], &lines.join(&b'\n')].concat();
         let each = bytes.split(|byte| *byte == b'\n');
         let wanted = each.filter(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#")).count();
-        prop_assert_eq!(super::cases::lines(&as_format(Format::AccessLog, &bytes)).len(), wanted);
+        prop_assert_eq!(super::cases::lines(&as_format(named("access-log"), &bytes)).len(), wanted);
     }
 }
 

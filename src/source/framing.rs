@@ -4,36 +4,27 @@ use std::io::{self, Read};
 
 use super::cuts::{Cuts, Cutter};
 use super::elements::Elements;
-use super::gor::Records;
 use super::lines::Lines;
 use super::record::Record;
-use super::rows::Rows;
-use super::targets::Targets;
 
 /// How the records of a text are told apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Frame {
     /// Each is a line.
     Lines,
-    /// Each is an element of the array that these names lead to; see [`Elements::new`].
-    Elements(&'static [&'static str]),
-    /// Each is a row of a table, whose cells stand between these.
-    Rows(u8),
-    /// Each is a target of vegeta.
-    Targets,
-    /// Each is a request that `GoReplay` has recorded.
-    Requests,
+    /// Each is what a new one of these finds.
+    Cut(fn() -> Box<dyn Cutter>),
 }
 
 impl Frame {
+    /// Elements of arrays, and objects outside of one.
+    pub(super) const ELEMENTS: Self = Self::Cut(|| Box::new(Elements::new(&[])));
+
     /// The records of this input.
     pub(super) fn of(self, input: Box<dyn Read + Send>) -> Framing {
         match self {
             Self::Lines => Framing::Lines(Lines::new(input)),
-            Self::Elements(path) => Framing::cuts(input, Elements::new(path)),
-            Self::Rows(delimiter) => Framing::cuts(input, Rows::new(delimiter)),
-            Self::Targets => Framing::cuts(input, Targets::default()),
-            Self::Requests => Framing::cuts(input, Records::default()),
+            Self::Cut(cutter) => Framing::Cuts(Cuts::new(input, cutter()).into()),
         }
     }
 }
@@ -45,10 +36,6 @@ pub(super) enum Framing {
 }
 
 impl Framing {
-    fn cuts(input: Box<dyn Read + Send>, cutter: impl Cutter + 'static) -> Self {
-        Self::Cuts(Cuts::new(input, Box::new(cutter)).into())
-    }
-
     /// Whether the next record is here already, so that nobody has to wait for it.
     pub(super) fn is_next_here(&mut self) -> bool {
         match self {

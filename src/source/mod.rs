@@ -1,15 +1,11 @@
 //! The input: files and standard input as one stream of jobs and bad lines. Floor 4: doors.
 
-mod access_log;
-mod anthropic;
 mod at;
 mod batches;
 #[cfg(test)]
 mod cases;
 mod chosen;
-mod cookbook;
 mod count;
-mod csv;
 mod cuts;
 mod draft;
 mod elements;
@@ -19,19 +15,15 @@ mod formats;
 #[cfg(test)]
 mod formats_cases;
 mod framing;
-mod gor;
-mod har;
 mod hash;
 mod ids;
-mod json;
-mod jsonl;
 mod keeper;
 mod keys;
 mod lines;
 mod log_fields;
+mod members;
 mod objects;
 mod once;
-mod openai;
 mod opening;
 mod packed;
 mod pick;
@@ -50,8 +42,6 @@ mod target;
 mod targets;
 mod template;
 mod unknown;
-mod urls;
-mod vegeta;
 
 use std::fs::File;
 use std::io::{self, Seek};
@@ -66,11 +56,10 @@ use crate::letters::calm;
 pub use batches::Batches;
 pub use chosen::{Alone, Chosen, Found, Written};
 pub use count::Total;
-use csv::Columns;
 use draft::{Fault, Spot};
 use filling::{Filling, Own};
 pub use formats::Format;
-use formats::{Asked, Needs, Read};
+use formats::{Asked, Columns, Needs, Read};
 use framing::Framing;
 use ids::Ids;
 use keeper::Keeper;
@@ -384,7 +373,7 @@ impl Source {
         if format.passes_over(&raw) {
             return Some(Ok(None));
         }
-        if matches!(format.needs(), Needs::Columns(_)) && current.columns.is_none() {
+        if format.needs() == Needs::Columns && current.columns.is_none() {
             let name = calm(&self.names[self.opened - 1]);
             let filling = current.filling.as_mut();
             let columns = columns(&raw, &name, &self.rules, filling, &mut self.unknown);
@@ -398,7 +387,7 @@ impl Source {
         }
         if let Some(filling) = &mut current.filling
             && !filling.is_settled()
-            && let Ok(members) = raw.text().and_then(|text| jsonl::members(text, raw.end))
+            && let Ok(members) = raw.text().and_then(|text| members::read(text, raw.end))
         {
             let names = members.iter().map(|(name, _)| &**name);
             if let Err(fault) = filling.settle(names) {
@@ -528,7 +517,7 @@ impl Current {
             Ok((format, opening.framing(format)?))
         });
         let (format, records) = opened.map_err(|why| unreadable(&input, &why))?;
-        let is_table = matches!(format.needs(), Needs::Columns(_));
+        let is_table = format.needs() == Needs::Columns;
         let filling = if is_table || spec.url.is_some() {
             Filling::of(spec)?
         } else {
@@ -543,7 +532,7 @@ impl Current {
             folder: input.folder(),
             input,
             format,
-            is_doubted: spec.format.is_none() && format == Format::Jsonl,
+            is_doubted: spec.format.is_none() && format == Format::JSONL,
             stalls,
             columns: None,
             filling,

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use super::draft::{Draft, Fault, Fields, Spot};
 use super::filling::{Filling, Value};
 use super::formats::{Asked, Read};
-use super::jsonl::{Context, members};
+use super::members::{self, Context};
 use crate::json::Member;
 use crate::kept::Body;
 
 /// Reads a row. Its `id`, a string or a number, is that of the job; all else is data.
 pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>, filling: &'a Filling) -> Read<'a> {
     let row = asked.text().and_then(|line| {
-        let members = members(line, asked.record.end)?;
+        let members = members::read(line, asked.record.end)?;
         let row = Row {
             context: Context { line },
             members,

@@ -294,7 +294,7 @@ impl<'a> First<'a> {
     /// Objects are lines, or elements of an array where one opens the text.
     pub(super) fn frame_of_objects(&self) -> Option<Frame> {
         match self.byte() {
-            Some(b'[') => Some(Frame::Elements(&[])),
+            Some(b'[') => Some(Frame::ELEMENTS),
             Some(_) => Some(Frame::Lines),
             None => self.is_all.then_some(Frame::Lines),
         }

@@ -85,7 +85,7 @@ impl Rules {
                 "--url",
                 "it is filled from rows: say --format csv, tsv, jsonl or json if these are some",
             )),
-            _ if self.log_fields.is_some() && format != Format::AccessLog => Some((
+            _ if self.log_fields.is_some() && format != Format::ACCESS_LOG => Some((
                 "--log-fields",
                 "it names fields of a log: --format access-log",
             )),
@@ -110,7 +110,7 @@ impl Rules {
                 "--request-url",
                 "name where its bodies go: --request-url https://HOST/v1/chat/completions",
             ),
-            Needs::Nothing | Needs::Columns(_) | Needs::Base | Needs::RequestUrl => return Ok(()),
+            Needs::Nothing | Needs::Columns | Needs::Base | Needs::RequestUrl => return Ok(()),
         };
         Err(Problem::usage(
             format!("is read as {format}, which needs {option}"),

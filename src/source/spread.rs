@@ -108,7 +108,7 @@ mod tests {
     /// An access log.
     fn log(lines: impl AsRef<[u8]>) -> Spec {
         Spec {
-            format: Some(Format::AccessLog),
+            format: Some(Format::ACCESS_LOG),
             base_url: Some("http://h".parse().unwrap()),
             ..text(lines)
         }

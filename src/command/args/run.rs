@@ -494,9 +494,7 @@ pub(in crate::command) struct JobArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(in crate::command) struct InputArgs {
-    /// jsonl, json, csv, tsv, urls, vegeta, openai-batch, anthropic-batch, cookbook, har, access-log, gor; default: by
-    /// content, else by the name
-    #[arg(long, value_name = "FORMAT", value_parser = one_of::<Format>(Format::names()), hide_possible_values = true)]
+    #[arg(long, value_name = "FORMAT", help = format_help(), value_parser = one_of::<Format>(Format::names()), hide_possible_values = true)]
     format: Option<Format>,
     /// The URL of each row of a table or of JSON objects, with names of columns as in `http://HOST/items/{{id}}`, also
     /// {{seq}}, {{uuid}}, {{env:NAME}}; --data and -H may have them, too; other columns come back as `meta`
@@ -533,10 +531,18 @@ pub(in crate::command) struct InputArgs {
     pub(in crate::command) allow_empty: bool,
 }
 
+fn format_help() -> String {
+    let names: Vec<_> = Format::names().collect();
+    format!(
+        "{}; default: by content, else by the name",
+        names.join(", ")
+    )
+}
+
 impl InputArgs {
     /// What all is read as, if that is said.
     pub(in crate::command) fn format(&self) -> Option<Format> {
-        let of_log = self.log_fields.as_ref().map(|_| Format::AccessLog);
+        let of_log = self.log_fields.as_ref().map(|_| Format::ACCESS_LOG);
         self.format.or(of_log)
     }
 

@@ -1,15 +1,28 @@
 //! Requests of an Anthropic batch: elements of its `requests`, or one a line. Floor 4: doors.
 
-use super::draft::{Content, Draft, Fields, Reach};
-use super::formats::{Asked, Read, Shows};
-use super::framing::Frame;
-use super::jsonl;
-use super::opening::First;
+use super::{Asked, Known, Needs, Read, Shows};
 use crate::job::Repeat;
 use crate::kept::Body;
+use crate::source::draft::{Content, Draft, Fields, Reach};
+use crate::source::elements::Elements;
+use crate::source::framing::Frame;
+use crate::source::members;
+use crate::source::opening::First;
 
 /// The fields of a request.
-pub(super) const FIELDS: [&str; 2] = ["custom_id", "params"];
+pub(super) const FORMAT: Known = Known {
+    name: "anthropic-batch",
+    extensions: &[],
+    shows,
+    frame,
+    is_comment: |_| false,
+    needs: Needs::Base,
+    has_rows: false,
+    fields: &FIELDS,
+    read,
+};
+
+const FIELDS: [&str; 2] = ["custom_id", "params"];
 
 /// Where a request goes, below `--base-url`.
 const URL: &str = "/v1/messages";
@@ -18,7 +31,7 @@ const URL: &str = "/v1/messages";
 const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
 
 /// An object with `requests`, or requests themselves.
-pub(super) fn shows(first: &First<'_>) -> Shows {
+fn shows(first: &First<'_>) -> Shows {
     match first.leads_to(REQUESTS, &NOT_BEFORE) {
         Shows::No => first.shows_object(|names| {
             [&b"custom_id"[..], b"params"]
@@ -30,9 +43,9 @@ pub(super) fn shows(first: &First<'_>) -> Shows {
 }
 
 /// Elements of `requests` where an object of those opens the text.
-pub(super) fn frame(first: &First<'_>) -> Option<Frame> {
+fn frame(first: &First<'_>) -> Option<Frame> {
     match first.leads_to(REQUESTS, &NOT_BEFORE) {
-        Shows::Surely => Some(Frame::Elements(&["requests"])),
+        Shows::Surely => Some(Frame::Cut(|| Box::new(Elements::new(&["requests"])))),
         Shows::Open if !first.is_all() => None,
         Shows::Open | Shows::No | Shows::ByName | Shows::Likely => first.frame_of_objects(),
     }
@@ -45,8 +58,8 @@ const REQUESTS: &[u8] = b"requests";
 const NOT_BEFORE: [&[u8]; 3] = [b"url", b"custom_id", b"params"];
 
 /// Reads a request.
-pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
-    let (context, members, [id, params]) = match jsonl::named(asked, FIELDS) {
+fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
+    let (context, members, [id, params]) = match members::named(asked, FIELDS) {
         Ok(read) => read,
         Err(fault) => return (None, Err(fault)),
     };

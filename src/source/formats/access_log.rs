@@ -5,16 +5,29 @@ use std::time::Duration;
 
 use http::Method;
 
-use super::at::{self, At, Stamp};
-use super::draft::{self, Content, Draft, Fault, Reach};
-use super::formats::{Asked, Read, Shows};
-use super::jsonl::{self, Context, Said};
-use super::log_fields::{self, LogFields, Took};
-use super::opening::First;
+use super::{Asked, Known, Needs, Read, Shows};
 use crate::json::{Member, Pointer};
+use crate::source::at::{self, At, Stamp};
+use crate::source::draft::{self, Content, Draft, Fault, Reach};
+use crate::source::framing::Frame;
+use crate::source::log_fields::{self, LogFields, Took};
+use crate::source::members::{self, Context, Said};
+use crate::source::opening::First;
+
+pub(super) const FORMAT: Known = Known {
+    name: "access-log",
+    extensions: &["log"],
+    shows,
+    frame: |_| Some(Frame::Lines),
+    is_comment,
+    needs: Needs::Base,
+    has_rows: false,
+    fields: &[],
+    read,
+};
 
 /// A line with a moment in brackets and a quoted request behind it, or an object with a `request` and no `url`.
-pub(super) fn shows(first: &First<'_>) -> Shows {
+fn shows(first: &First<'_>) -> Shows {
     if first.byte() == Some(b'{') {
         return first.shows_object(|names| {
             let has_one = |of: &[&str]| of.iter().any(|name| names.contains(&name.as_bytes()));
@@ -34,7 +47,7 @@ pub(super) fn shows(first: &First<'_>) -> Shows {
 }
 
 /// `#` begins a remark of the server.
-pub(super) fn is_comment(line: &[u8]) -> bool {
+fn is_comment(line: &[u8]) -> bool {
     line.starts_with(b"#")
 }
 
@@ -54,10 +67,10 @@ const MOMENTS: [&str; 6] = [
 const SPANS: [&str; 2] = ["request_time", "duration"];
 
 /// Reads a line.
-pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
+fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
     let entry = asked.record.text().and_then(|line| {
         if line.trim_start().starts_with('{') {
-            let members = jsonl::members(line, asked.record.end)?;
+            let members = members::read(line, asked.record.end)?;
             match asked.log_fields {
                 Some(fields) => mapped(line, &members, fields, asked.has_base),
                 None => object(line, &members),

@@ -9,20 +9,31 @@ use http::header::CONTENT_TYPE;
 use serde_json::value::RawValue;
 use url::form_urlencoded;
 
-use super::at::{At, Stamp};
-use super::draft::{self, Draft, Fault, Spot};
-use super::formats::{Asked, Read, Shows};
-use super::jsonl::{self, Context};
-use super::keeper::Keeper;
-use super::opening::First;
+use super::{Asked, Known, Needs, Read, Shows};
 use crate::json::{self, Member};
 use crate::kept::Body;
+use crate::source::at::{At, Stamp};
+use crate::source::draft::{self, Draft, Fault, Spot};
+use crate::source::elements::Elements;
+use crate::source::framing::Frame;
+use crate::source::keeper::Keeper;
+use crate::source::members::{self, Context};
+use crate::source::opening::First;
 
-/// The path of its entries.
-pub(super) const PATH: &[&str] = &["log", "entries"];
+pub(super) const FORMAT: Known = Known {
+    name: "har",
+    extensions: &["har"],
+    shows,
+    frame: |_| Some(Frame::Cut(|| Box::new(Elements::new(&["log", "entries"])))),
+    is_comment: |_| false,
+    needs: Needs::Nothing,
+    has_rows: false,
+    fields: &[],
+    read,
+};
 
 /// An object that begins with its `log`; by its name, any object.
-pub(super) fn shows(first: &First<'_>) -> Shows {
+fn shows(first: &First<'_>) -> Shows {
     match (first.byte(), first.first_name()) {
         (Some(b'{'), Some(b"log")) => Shows::Surely,
         (Some(b'{'), Some(_)) => Shows::ByName,
@@ -158,13 +169,13 @@ impl<'a> PostData<'a> {
 }
 
 /// Reads an entry. What an API was told beside its request, and what it answered, is passed over.
-pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
+fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
     (None, entry(asked))
 }
 
 fn entry<'a>(asked: &mut Asked<'_, 'a>) -> Result<Draft<'a>, Fault> {
     let text = asked.record.text()?;
-    let members = jsonl::members(text, asked.record.end)?;
+    let members = members::read(text, asked.record.end)?;
     let context = Context { line: text };
     let field = |wanted: &str| {
         let mut fields = members.iter().filter(|(name, _)| name == wanted);

@@ -2,16 +2,28 @@
 
 use std::borrow::Cow;
 
-use super::draft::{Content, Draft, Fields};
-use super::formats::{Asked, Read, Shows};
-use super::jsonl;
-use super::opening::First;
+use super::{Asked, Known, Needs, Read, Shows};
 use crate::job::Repeat;
 use crate::json::Member;
 use crate::kept::Body;
+use crate::source::draft::{Content, Draft, Fault, Fields};
+use crate::source::members;
+use crate::source::opening::First;
+
+pub(super) const FORMAT: Known = Known {
+    name: "cookbook",
+    extensions: &[],
+    shows,
+    frame: |first| first.frame_of_objects(),
+    is_comment: |_| false,
+    needs: Needs::RequestUrl,
+    has_rows: false,
+    fields: &[],
+    read,
+};
 
 /// What has a `model` and something to ask it.
-pub(super) fn shows(first: &First<'_>) -> Shows {
+fn shows(first: &First<'_>) -> Shows {
     first.shows_object(|names| {
         let has_one = |of: &[&[u8]]| of.iter().any(|name| names.contains(name));
         has_one(&[b"model"])
@@ -21,13 +33,13 @@ pub(super) fn shows(first: &First<'_>) -> Shows {
 }
 
 /// Reads a body. Its `metadata` is kept for the result and not sent, whatever it is.
-pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
+fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
     (None, draft(asked))
 }
 
-fn draft<'a>(asked: &mut Asked<'_, 'a>) -> Result<Draft<'a>, super::draft::Fault> {
+fn draft<'a>(asked: &mut Asked<'_, 'a>) -> Result<Draft<'a>, Fault> {
     let text = asked.record.text()?;
-    let members = jsonl::members(text, asked.record.end)?;
+    let members = members::read(text, asked.record.end)?;
     let url = asked
         .request_url
         .expect("the option is there, as the format needs it");

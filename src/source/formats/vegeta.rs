@@ -5,20 +5,32 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::draft::{self, Draft, Fault, Fields};
-use super::formats::{Asked, Read, Shows};
-use super::framing::Frame;
-use super::jsonl;
-use super::opening::First;
-use super::targets::begins_target;
+use super::{Asked, Known, Needs, Read, Shows};
 use crate::kept::Body;
+use crate::source::draft::{self, Draft, Fault, Fields};
+use crate::source::framing::Frame;
+use crate::source::members;
+use crate::source::opening::First;
+use crate::source::targets::{Targets, begins_target};
 
 /// The fields of a target that is an object.
-pub(super) const FIELDS: [&str; 4] = ["method", "url", "header", "body"];
+pub(super) const FORMAT: Known = Known {
+    name: "vegeta",
+    extensions: &["vegeta", "targets"],
+    shows,
+    frame,
+    is_comment: |_| false,
+    needs: Needs::Nothing,
+    has_rows: false,
+    fields: &FIELDS,
+    read,
+};
+
+const FIELDS: [&str; 4] = ["method", "url", "header", "body"];
 
 /// A line with a method before its URL, or an object with a `header`. An object without one is read as a job, unless the
 /// file is called so; the two differ in what a `body` means, and where that is open it is told: [`may_be_base64`].
-pub(super) fn shows(first: &First<'_>) -> Shows {
+fn shows(first: &First<'_>) -> Shows {
     if first.byte() == Some(b'{') {
         let by_names = first.shows_object(|names| {
             let has = |name: &[u8]| names.contains(&name);
@@ -42,11 +54,13 @@ pub(super) fn shows(first: &First<'_>) -> Shows {
     }
 }
 
-pub(super) fn frame(first: &First<'_>) -> Option<Frame> {
+fn frame(first: &First<'_>) -> Option<Frame> {
     match first.byte() {
         Some(b'{') => Some(Frame::Lines),
-        Some(_) => Some(Frame::Targets),
-        None => first.is_all().then_some(Frame::Targets),
+        Some(_) => Some(Frame::Cut(|| Box::new(Targets::default()))),
+        None => first
+            .is_all()
+            .then_some(Frame::Cut(|| Box::new(Targets::default()))),
     }
 }
 
@@ -68,7 +82,7 @@ pub(super) fn may_be_base64(text: &str) -> bool {
 }
 
 /// Reads a target.
-pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
+fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
     let is_object = asked.record.bytes.trim_ascii_start().starts_with(b"{");
     let draft = if is_object {
         object(asked)
@@ -79,7 +93,7 @@ pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
 }
 
 fn object<'a>(asked: &mut Asked<'_, 'a>) -> Result<Draft<'a>, Fault> {
-    let (context, members, [method, url, header, body]) = jsonl::named(asked, FIELDS)?;
+    let (context, members, [method, url, header, body]) = members::named(asked, FIELDS)?;
     context.required("method", method)?;
     let text = context.required("url", url)?;
     context.headers("header", header, asked.keeper)?;
@@ -131,7 +145,7 @@ fn text<'a>(asked: &mut Asked<'_, 'a>) -> Result<Draft<'a>, Fault> {
     for (at, line) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
         if let Some(path) = line.strip_prefix('@') {
             asked.keeper.has_read_file = true;
-            let bytes = jsonl::file(asked.folder, "@", path).map_err(|what| {
+            let bytes = members::file(asked.folder, "@", path).map_err(|what| {
                 Fault::new(
                     at,
                     what,

@@ -1,23 +1,35 @@
 //! Requests of an `OpenAI` batch, one a line. Floor 4: doors.
 
-use super::draft::{Content, Draft, Fields, Reach};
-use super::formats::{Asked, Read, Shows};
-use super::jsonl;
-use super::opening::First;
+use super::{Asked, Known, Needs, Read, Shows};
 use crate::job::Repeat;
 use crate::kept::Body;
+use crate::source::draft::{Content, Draft, Fields, Reach};
+use crate::source::members;
+use crate::source::opening::First;
 
 /// The fields of a request.
-pub(super) const FIELDS: [&str; 4] = ["custom_id", "method", "url", "body"];
+pub(super) const FORMAT: Known = Known {
+    name: "openai-batch",
+    extensions: &[],
+    shows,
+    frame: |first| first.frame_of_objects(),
+    is_comment: |_| false,
+    needs: Needs::Base,
+    has_rows: false,
+    fields: &FIELDS,
+    read,
+};
+
+const FIELDS: [&str; 4] = ["custom_id", "method", "url", "body"];
 
 /// What has a `custom_id`, and is no request of Anthropic.
-pub(super) fn shows(first: &First<'_>) -> Shows {
+fn shows(first: &First<'_>) -> Shows {
     first.shows_object(|names| names.contains(&&b"custom_id"[..]))
 }
 
 /// Reads a request. Its URL is relative to `--base-url`, or of the same origin.
-pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
-    let (context, members, [id, method, url, body]) = match jsonl::named(asked, FIELDS) {
+fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
+    let (context, members, [id, method, url, body]) = match members::named(asked, FIELDS) {
         Ok(read) => read,
         Err(fault) => return (None, Err(fault)),
     };

@@ -9,15 +9,41 @@ use http::HeaderName;
 use memchr::memmem;
 use serde_json::value::RawValue;
 
-use super::at::{At, Stamp};
-use super::draft::{self, Content, Draft, Fault, Fields, Spot};
-use super::field::Field;
-use super::filling::{Filled, Filling, Value};
-use super::formats::{Asked, Read, Shows};
-use super::jsonl;
-use super::opening::First;
-use super::record::Record;
+use super::{Asked, Known, Needs, Read, Shows};
 use crate::kept::Body;
+use crate::source::at::{At, Stamp};
+use crate::source::draft::{self, Content, Draft, Fault, Fields, Spot};
+use crate::source::field::{self, Field};
+use crate::source::filling::{Filled, Filling, Value};
+use crate::source::framing::Frame;
+use crate::source::members;
+use crate::source::opening::First;
+use crate::source::record::Record;
+use crate::source::rows::Rows;
+
+pub(super) const COMMAS: Known = Known {
+    name: "csv",
+    extensions: &["csv"],
+    shows: |first| shows(first, b','),
+    frame: |_| Some(Frame::Cut(|| Box::new(Rows::new(b',')))),
+    is_comment: |_| false,
+    needs: Needs::Columns,
+    has_rows: true,
+    fields: &field::COLUMNS,
+    read,
+};
+
+pub(super) const TABS: Known = Known {
+    name: "tsv",
+    extensions: &["tsv", "tab"],
+    shows: |first| shows(first, b'\t'),
+    frame: |_| Some(Frame::Cut(|| Box::new(Rows::new(b'\t')))),
+    is_comment: |_| false,
+    needs: Needs::Columns,
+    has_rows: true,
+    fields: &field::COLUMNS,
+    read,
+};
 
 /// A table names its columns, and one of them is `url`. By its name alone, whatever has no brackets: if it begins with a
 /// URL, [`Columns::of`] asks for the names.
@@ -66,11 +92,11 @@ impl Column {
 
 /// The columns of a table, in their order.
 #[derive(Debug)]
-pub(super) struct Columns(Vec<(Box<str>, Column)>);
+pub(in crate::source) struct Columns(Vec<(Box<str>, Column)>);
 
 impl Columns {
     /// As the first row names them, of which `filling` takes its own. `unknown` is told those that mean nothing.
-    pub(super) fn of(
+    pub(in crate::source) fn of(
         record: &Record<'_>,
         filling: Option<&mut Filling>,
         mut unknown: impl FnMut(&str, Spot),
@@ -137,7 +163,7 @@ impl Columns {
 }
 
 /// Reads a row. A cell that is empty is none.
-pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
+fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
     let record = asked.record;
     let columns = asked.columns.expect("the first row was read as columns");
     let text = match cells_text(&record) {
@@ -196,7 +222,7 @@ impl<'a> Row<'a> {
             Some(_) | None => Some(self.url()?),
         };
         let method = self.cell(Field::Method).map(|(nth, text)| {
-            draft::method(text.trim()).ok_or_else(|| jsonl::no_method(Spot::Cell(nth)))
+            draft::method(text.trim()).ok_or_else(|| members::no_method(Spot::Cell(nth)))
         });
         self.headers(asked)?;
         let filled = filling
@@ -323,7 +349,7 @@ impl<'a> Row<'a> {
         }
         if let Some((nth, path)) = file {
             asked.keeper.has_read_file = true;
-            let bytes: Bytes = jsonl::file(asked.folder, "body_file ", path).map_err(|what| {
+            let bytes: Bytes = members::file(asked.folder, "body_file ", path).map_err(|what| {
                 Fault::new(
                     Spot::Cell(nth),
                     what,

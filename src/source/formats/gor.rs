@@ -6,13 +6,14 @@ use std::time::Duration;
 use httparse::{Request, Status, parse_chunk_size};
 use memchr::memmem;
 
-use super::at::{At, Stamp};
-use super::cuts::{Cut, Cutter, Rest};
-use super::draft::{self, Draft, Fault};
-use super::formats::{Asked, Read, Shows};
-use super::opening::First;
-use super::record::End;
+use super::{Asked, Known, Needs, Read, Shows};
 use crate::kept::Body;
+use crate::source::at::{At, Stamp};
+use crate::source::cuts::{Cut, Cutter, Rest};
+use crate::source::draft::{self, Draft, Fault};
+use crate::source::framing::Frame;
+use crate::source::opening::First;
+use crate::source::record::End;
 
 /// What stands between records, with the line end before it and, but for the end of a file, one behind it.
 const SEPARATOR: &[u8] = "\n🐵🙈🙉".as_bytes();
@@ -26,8 +27,20 @@ const REQUEST: &str = "1";
 /// More headers are no request.
 const HEADERS: usize = 256;
 
+pub(super) const FORMAT: Known = Known {
+    name: "gor",
+    extensions: &["gor"],
+    shows,
+    frame: |_| Some(Frame::Cut(|| Box::new(Records::default()))),
+    is_comment: |_| false,
+    needs: Needs::Nothing,
+    has_rows: false,
+    fields: &[],
+    read,
+};
+
 /// A kind, an id and nanoseconds.
-pub(super) fn shows(first: &First<'_>) -> Shows {
+fn shows(first: &First<'_>) -> Shows {
     let line = match (first.byte(), first.line()) {
         (Some(b'1'..=b'3'), Some(line)) => line,
         (Some(b'1'..=b'3'), None) => return Shows::Open,
@@ -45,7 +58,7 @@ pub(super) fn shows(first: &First<'_>) -> Shows {
 
 /// Finds requests, and passes over what else was recorded.
 #[derive(Default)]
-pub(super) struct Records {
+struct Records {
     from: usize,
     /// Of the record that begins there; `None` if that is not known yet.
     kind: Option<u8>,
@@ -107,7 +120,7 @@ impl Cutter for Records {
 }
 
 /// Reads a request: a line of what is known of it, and the bytes that were on the wire.
-pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
+fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
     let bytes = asked.record.bytes;
     let line = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
     let (known, message) = (&bytes[..line], bytes.get(line + 1..).unwrap_or_default());
@@ -240,8 +253,8 @@ fn chunks(mut rest: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::cuts::cut_in_pieces;
     use super::*;
+    use crate::source::cuts::cut_in_pieces;
 
     fn cut(bytes: &[u8], piece: usize) -> Vec<(u64, Vec<u8>)> {
         let mut cuts = cut_in_pieces(bytes, piece, Records::default());

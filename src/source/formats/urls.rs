@@ -1,15 +1,28 @@
 //! A list of URLs, one a line. Floor 4: doors.
 
-use super::draft::{Draft, Fault};
-use super::formats::{Asked, Read};
+use super::{Asked, Known, Needs, Read, Shows};
+use crate::source::draft::{Draft, Fault};
+use crate::source::framing::Frame;
+
+pub(super) const FORMAT: Known = Known {
+    name: "urls",
+    extensions: &[],
+    shows: |_| Shows::No,
+    frame: |_| Some(Frame::Lines),
+    is_comment,
+    needs: Needs::Nothing,
+    has_rows: false,
+    fields: &[],
+    read,
+};
 
 /// Whether the line is a comment: `#` is its first character that is not blank.
-pub(super) fn is_comment(line: &[u8]) -> bool {
+fn is_comment(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"#")
 }
 
 /// The URL of a line that is neither blank nor a comment; blanks around it are no part of it.
-pub(super) fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
+fn read<'a>(asked: &mut Asked<'_, 'a>) -> Read<'a> {
     let draft = asked.text().and_then(|line| {
         let url = line.trim_ascii();
         let blanks = line.len() - line.trim_ascii_start().len();
