@@ -51,7 +51,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l rpm -d 'Requests p
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l tps -d 'Units per second' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l token-burst -d 'Capacity and start level of --tpm and --tps; default one minute\'s (second\'s) worth' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l limit -d 'Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] [per=KEY] [at=send|reply] [name=WORD]"; see `shaper help limits`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l limit -d 'Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] [per=host|header:NAME|field:NAME] [at=send|reply] [name=WORD]"; see `shaper help limits`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l per -d 'Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)' -r -f -a "host\t''
 header:\t''
 field:\t''"
@@ -213,7 +213,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -l rpm -d 'Request
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l tps -d 'Units per second' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l token-burst -d 'Capacity and start level of --tpm and --tps; default one minute\'s (second\'s) worth' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l limit -d 'Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] [per=KEY] [at=send|reply] [name=WORD]"; see `shaper help limits`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l limit -d 'Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] [per=host|header:NAME|field:NAME] [at=send|reply] [name=WORD]"; see `shaper help limits`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l per -d 'Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)' -r -f -a "host\t''
 header:\t''
 field:\t''"
@@ -441,7 +441,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l tpm -d 'Units (LL
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l tps -d 'Units per second' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l token-burst -d 'Capacity and start level of --tpm and --tps; default one minute\'s (second\'s) worth' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l window -l sliding-window -d 'At most N sends in ANY window of DUR; repeatable' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l limit -d 'Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] [per=KEY] [at=send|reply] [name=WORD]"; see `shaper help limits`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l limit -d 'Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] [per=host|header:NAME|field:NAME] [at=send|reply] [name=WORD]"; see `shaper help limits`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l per -d 'Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)' -r -f -a "host\t''
 header:\t''
 field:\t''"
@@ -585,7 +585,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand verify" -l tpm -d 'Units (
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l tps -d 'Units per second' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l token-burst -d 'Capacity and start level of --tpm and --tps; default one minute\'s (second\'s) worth' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l window -l sliding-window -d 'At most N sends in ANY window of DUR; repeatable' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand verify" -l limit -d 'Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] [per=KEY] [at=send|reply] [name=WORD]"; see `shaper help limits`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -l limit -d 'Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] [per=host|header:NAME|field:NAME] [at=send|reply] [name=WORD]"; see `shaper help limits`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l per -d 'Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)' -r -f -a "host\t''
 header:\t''
 field:\t''"
@@ -616,7 +616,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand report" -l tpm -d 'Units (
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l tps -d 'Units per second' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l token-burst -d 'Capacity and start level of --tpm and --tps; default one minute\'s (second\'s) worth' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l window -l sliding-window -d 'At most N sends in ANY window of DUR; repeatable' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand report" -l limit -d 'Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] [per=KEY] [at=send|reply] [name=WORD]"; see `shaper help limits`' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l limit -d 'Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] [per=host|header:NAME|field:NAME] [at=send|reply] [name=WORD]"; see `shaper help limits`' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l per -d 'Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)' -r -f -a "host\t''
 header:\t''
 field:\t''"

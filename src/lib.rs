@@ -34,12 +34,11 @@
 //!
 //! # Where a new thing goes
 //!
-//! Beside its file and its row it has its `mod`, and all but a format of inputs its variant; help and completions are made
-//! of the tables, and the pages of `docs/` name it.
+//! Help, completions and messages are made of the tables; the pages of `docs/` name it.
 //!
 //! | a new | is one file | and one row of |
 //! |---|---|---|
-//! | rule for limits | in `limit/`; the compiler then asks how it is proved, shared and told of | `limit/kind.rs` |
+//! | rule for limits | in `limit/`, which says what it promises; of a new promise the compiler asks how it is proved, shared and told of | `limit/mod.rs`, with its `mod` |
 //! | format of inputs | in `source/formats/` | `source/formats/mod.rs`, with its `mod` |
 //! | form of results | in `sink/` | `sink/format.rs` |
 //! | way in which servers tell their limits | — | `quota/table.rs` |

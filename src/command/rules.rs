@@ -8,7 +8,7 @@ use super::values::Bound;
 use crate::engine::{LookAhead, Rules};
 use crate::error::Problem;
 use crate::estimate::Estimator;
-use crate::limit::{Guard, Kind, Leaves, Setting, Spec};
+use crate::limit::{Guard, Setting, Spec};
 use crate::retry::{Policy, RetryUnsafe};
 use crate::shape::Arrivals;
 use crate::source::{Times, UnitsRule};
@@ -90,10 +90,7 @@ impl RuleArgs {
 
 /// A guard as long as a window halves its rate: longer ones are a slip.
 fn fits(guard: Option<Duration>, limits: &[Spec]) -> Result<(), Problem> {
-    let kept = |limit: &&Spec| {
-        limit.kind == Kind::Window && limit.leaves == Leaves::Send && limit.guard.is_none()
-    };
-    let mut windows = limits.iter().filter(kept);
+    let mut windows = limits.iter().filter(|limit| limit.heeds_guard_of_run());
     match windows.find(|limit| guard.is_some_and(|guard| guard > limit.rate.period)) {
         None => Ok(()),
         Some(limit) => Err(Problem::usage(

@@ -12,7 +12,7 @@ use super::{print, say};
 use crate::drive::live::SLACK;
 use crate::error::{Exit, Problem};
 use crate::letters::{calm, calm_path};
-use crate::limit::{KeyBy, Kind, Spec, keys_of};
+use crate::limit::{KeyBy, Spec, keys_of};
 use crate::manifest::{self, Lines, Manifest, Misfit, Unrecorded};
 use crate::proof::{self, Event, LINE_BITS, Proved, Proven, Terms, Verdict, most_at_once};
 use crate::report::csv;
@@ -42,7 +42,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<Exit, Problem> {
         [_] => Duration::ZERO,
         _ => args.clock_skew,
     };
-    let skewed = |limit: &&Spec| limit.kind == Kind::Fixed && skew >= limit.rate.period;
+    let skewed = |limit: &&Spec| limit.kind.has_anchor() && skew >= limit.rate.period;
     if let Some(limit) = limits.iter().find(skewed) {
         let what = format!("--clock-skew is not below the period of `{limit}`: nothing is proved");
         return Err(Problem::usage(

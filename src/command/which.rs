@@ -1,6 +1,6 @@
 //! The page of `shaper help limits`: which limit for which server. Floor 6: front.
 
-use crate::limit::{KEY_FORM, Kind, LIMIT_FORM};
+use crate::limit::{KEY_FORM, Kind, limit_form};
 use crate::report::hung;
 use crate::terminal::Columns;
 
@@ -82,7 +82,7 @@ pub(super) fn limits(columns: Columns) -> String {
         "LIMITS: which for which server, and the most that ANY window can hold",
     );
     page.line("");
-    let form = format!("\"{LIMIT_FORM}\"");
+    let form = format!("\"{}\"", limit_form());
     let form = if wide { form } else { form.replace('|', "| ") };
     page.under("  --limit", 10, &form);
     page.line("");

@@ -9,7 +9,7 @@ use super::simulated::{Seen, Simulation};
 use super::what_if::{Drawn, Sampler};
 use crate::engine::{End, Engine, Grant, Keeps, Proves, Rules};
 use crate::job::{BadLine, Job, NoJob, Origin};
-use crate::limit::{Guard, Kind, Leaves, Spec};
+use crate::limit::{Guard, Spec};
 use crate::metrics::Summary;
 use crate::model::{ModelSpec, Observed};
 use crate::outcome::{FailureKind, Outcome};
@@ -112,12 +112,8 @@ pub fn plan(
 /// What the first window that measures its guard keeps of it; the one that it begins with, before there is a
 /// measure.
 fn guard(rules: &Rules, measured: Option<Duration>) -> Option<Duration> {
-    let measures = |limit: &&Spec| {
-        rules.setting.guard == Guard::Measured
-            && limit.kind == Kind::Window
-            && limit.leaves == Leaves::Send
-            && limit.guard.is_none()
-    };
+    let measures =
+        |limit: &&Spec| rules.setting.guard == Guard::Measured && limit.heeds_guard_of_run();
     let window = rules.limits.iter().find(measures)?;
     let begins = rules.setting.guard(window);
     Some(measured.unwrap_or(begins).min(window.rate.period / 100))

@@ -13,9 +13,7 @@ use super::remote::{Owed, Remotes};
 use super::rule::Rule;
 use super::rules::{Order, Refund, Rules};
 use crate::job::Job;
-use crate::limit::{
-    Counts, Hold, Kind, Learnt, Leaves, Lesson, Moment, Ready, Setting, Used, keys_of,
-};
+use crate::limit::{Counts, Hold, Learnt, Leaves, Lesson, Moment, Ready, Setting, Used, keys_of};
 use crate::metrics::{Owner, Pace};
 use crate::outcome::{UnitsSpent, Waits};
 use crate::units::Tick;
@@ -145,7 +143,7 @@ impl Gate {
             refund: rules.refund,
             guard: None,
             logs: [Leaves::Send, Leaves::Reply].map(|leaves| {
-                let mut windows = rules.limits.iter().filter(|it| it.kind == Kind::Window);
+                let mut windows = rules.limits.iter().filter(|it| it.kind.is_log());
                 let learns = rules.adaptive && leaves == Leaves::Reply;
                 (learns || windows.any(|it| it.leaves == leaves)).then_some(leaves)
             }),

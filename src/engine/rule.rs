@@ -11,7 +11,7 @@ use super::seam::Pasts;
 use super::share::Common;
 use crate::job::Job;
 use crate::limit::{
-    Adaptive, Counts, Free, Guard, KeyBy, Kind, Leaves, Limit, Moment, Remote, Setting, Slots, Spec,
+    Adaptive, Counts, Free, Guard, KeyBy, Leaves, Limit, Moment, Remote, Setting, Slots, Spec,
 };
 use crate::metrics::Owner;
 use crate::units::{Cost, Rate, Tick};
@@ -85,7 +85,7 @@ impl Rule {
 
     /// Whether a store keeps a log for it, and is told when something left.
     pub(super) fn is_remote_log(&self) -> bool {
-        matches!(&self.build, Build::Remote(_, spec) if spec.kind == Kind::Window)
+        matches!(&self.build, Build::Remote(_, spec) if spec.kind.is_log())
     }
 
     /// What decides from `now` on in the place of a store that is away.
@@ -164,10 +164,7 @@ impl Rule {
     pub(super) fn measured(&self, setting: &Setting, guard: Duration) -> Option<Duration> {
         match &self.build {
             Build::Limit(spec, _)
-                if spec.kind == Kind::Window
-                    && spec.leaves == Leaves::Send
-                    && spec.guard.is_none()
-                    && setting.guard == Guard::Measured =>
+                if spec.heeds_guard_of_run() && setting.guard == Guard::Measured =>
             {
                 Some(guard.min(spec.rate.period / 100))
             }

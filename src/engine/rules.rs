@@ -8,7 +8,7 @@ use super::charge::Charge;
 use super::share::Sharing;
 use super::{LookAhead, Seam, StopIf};
 use crate::job::Job;
-use crate::limit::{KeyBy, Kind, NeverFits, Setting, Spec};
+use crate::limit::{KeyBy, NeverFits, Setting, Spec};
 use crate::metrics::{AtOnce, Owner, Setup, SlotsBy};
 use crate::proof::Proof;
 use crate::quota::Provider;
@@ -257,7 +257,7 @@ impl Rules {
     /// What is granted and not yet sent fills a window as if it went "now", which is the slack ago at
     /// the earliest. Half a period keeps it inside, and what waits for it from being looked at all the time.
     pub(super) fn with_slack_within_windows(mut self) -> Self {
-        let windows = self.limits.iter().filter(|spec| spec.kind == Kind::Window);
+        let windows = self.limits.iter().filter(|spec| spec.kind.is_log());
         let half = windows.map(|spec| spec.rate.period / 2);
         self.slack = half.fold(self.slack, Duration::min);
         self

@@ -1,9 +1,19 @@
 //! Token bucket: `level = min(capacity, level + elapsed × rate)`, computed when asked. Floor 3: rules.
 
+use super::kind::{Promise, Rule};
 use super::ledger::Ledger;
-use super::meter::Meter;
+use super::meter::{Meter, two_fillings};
 use super::{Hold, Level, Limit, Ready, Receipt, Used};
 use crate::units::{Cost, Rate, Tick};
+
+pub(super) static RULE: Rule = Rule {
+    word: "bucket",
+    like: "a token bucket",
+    mirrors: "Servers that refill a quota steadily and let unused quota pile up to a burst.",
+    promise: Promise::Flow,
+    build: |spec, _| Box::new(Bucket::new(&spec.rate, spec.burst, spec.start)),
+    reach: |spec, _| two_fillings(spec),
+};
 
 /// Never more than `capacity + rate × T` in any window of length T. With capacity 1 the spacing is even.
 #[derive(Debug, Clone)]

@@ -2,9 +2,19 @@
 
 use std::time::Duration;
 
+use super::kind::{Promise, Rule};
 use super::meter::later;
 use super::{Hold, Level, Limit, NeverFits, Ready, Receipt, Used, phase};
 use crate::units::{Cost, Rate, Tick, nanos};
+
+pub(super) static RULE: Rule = Rule {
+    word: "window-counter",
+    like: "a two-count gateway",
+    mirrors: "Gateways that keep two counts and weigh the previous one by what is left of it.",
+    promise: Promise::TwoPeriods,
+    build: |spec, setting| Box::new(Counter::new(&spec.rate, setting.epoch)),
+    reach: |spec, _| spec.rate.period * 2,
+};
 
 /// `previous × (part of its window still inside the period) + current` is at most `count`. Windows are
 /// aligned to the Unix epoch. Even traffic sees `count` in any period, the worst up to `2 × count - 1`.

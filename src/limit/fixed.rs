@@ -2,9 +2,19 @@
 
 use std::time::Duration;
 
+use super::kind::{Promise, Rule};
 use super::meter::later;
 use super::{Anchor, Hold, Level, Limit, NeverFits, Ready, Receipt, Used, phase};
 use crate::units::{Cost, Rate, Tick, nanos};
+
+pub(super) static RULE: Rule = Rule {
+    word: "fixed",
+    like: "whole periods",
+    mirrors: "Servers that count in whole minutes or hours and start again from zero.",
+    promise: Promise::OwnPeriods,
+    build: |spec, setting| Box::new(Fixed::new(&spec.rate, spec.anchor, setting.epoch)),
+    reach: |spec, _| spec.rate.period,
+};
 
 /// At most `count` in each window, so up to twice that around a boundary. Windows are
 /// `[k × period, (k + 1) × period)` since the Unix epoch; or they begin with the first take, and anew with

@@ -8,9 +8,15 @@ use super::{Anchor, Counts, KeyBy, Kind, Leaves, Spec};
 use crate::units::{Cost, Rate, exact_span, parse_count, parse_duration};
 
 /// The form that a limit is written in, for messages.
-pub const LIMIT_FORM: &str = "[requests|tokens|input-tokens|output-tokens] N/DUR \
-    [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] \
-    [per=host|header:NAME|field:NAME] [at=send|reply] [name=WORD]";
+pub fn limit_form() -> String {
+    let counts = COUNTS.map(|(word, _)| word).join("|");
+    let kinds: Vec<_> = Kind::all().map(Kind::word).collect();
+    format!(
+        "[{counts}] N/DUR [{}] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR] \
+         [per=host|header:NAME|field:NAME] [at=send|reply] [name=WORD]",
+        kinds.join("|")
+    )
+}
 
 const COUNTS: [(&str, Counts); 4] = [
     ("requests", Counts::Requests),
@@ -116,29 +122,23 @@ impl<'a> Words<'a> {
 
     /// Nothing was said that another kind has.
     fn fit(&self, kind: Kind) -> Result<(), String> {
-        let (is_window, is_fixed) = (kind == Kind::Window, kind == Kind::Fixed);
-        let buckets = "only bucket and leaky have it";
-        for (given, has, option, whose) in [
-            (self.burst.is_some(), kind.has_burst(), "burst", buckets),
-            (self.start.is_some(), kind.has_burst(), "start", buckets),
-            (
-                self.anchor.is_some(),
-                is_fixed,
-                "anchor",
-                "only fixed has it",
-            ),
-            (
-                self.guard.is_some(),
-                is_window,
-                "guard",
-                "only window has it",
-            ),
-            (self.leaves.is_some(), is_window, "at", "only window has it"),
-        ] {
-            if given && !has {
-                return Err(format!("`{option}=` does not fit {}: {whose}", kind.word()));
+        let only = |given: bool, option: &str, has: fn(Kind) -> bool| {
+            if !given || has(kind) {
+                return Ok(());
             }
-        }
+            let all = Kind::all().filter(|kind| has(*kind));
+            let words: Vec<_> = all.map(Kind::word).collect();
+            let have = if words.len() == 1 { "has" } else { "have" };
+            let (kind, words) = (kind.word(), words.join(" and "));
+            Err(format!(
+                "`{option}=` does not fit {kind}: only {words} {have} it"
+            ))
+        };
+        only(self.burst.is_some(), "burst", Kind::has_burst)?;
+        only(self.start.is_some(), "start", Kind::has_burst)?;
+        only(self.anchor.is_some(), "anchor", Kind::has_anchor)?;
+        only(self.guard.is_some(), "guard", Kind::is_log)?;
+        only(self.leaves.is_some(), "at", Kind::is_log)?;
         if self.guard.is_some() && self.leaves == Some(Leaves::Reply) {
             return Err("`guard=` does not fit at=reply: there is no jitter left to guard".into());
         }
@@ -172,7 +172,7 @@ impl FromStr for Spec {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = |what: String| format!("{what}; write {LIMIT_FORM}");
+        let wrong = |what: String| format!("{what}; write {}", limit_form());
         let mut list = text.split_whitespace().peekable();
         let counts = list.peek().copied();
         let counts = COUNTS.iter().find(|(word, _)| Some(*word) == counts);
@@ -190,7 +190,7 @@ impl FromStr for Spec {
         for word in list {
             words.read(word).map_err(wrong)?;
         }
-        let kind = words.kind.unwrap_or(Kind::Bucket);
+        let kind = words.kind.unwrap_or(Kind::BUCKET);
         words.fit(kind).map_err(wrong)?;
         if words.guard.is_some_and(|guard| guard > rate.period) {
             let period = exact_span(rate.period);
@@ -315,7 +315,7 @@ mod tests {
         ] {
             let why = text.parse::<Spec>().expect_err(text);
             assert!(why.contains(word), "{text}: {why}");
-            assert!(why.ends_with(LIMIT_FORM), "{text}: {why}");
+            assert!(why.ends_with(&limit_form()), "{text}: {why}");
         }
     }
 

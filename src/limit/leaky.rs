@@ -1,9 +1,19 @@
 //! Leaky bucket as a meter (GCRA): one moment is the whole state. Floor 3: rules.
 
+use super::kind::{Promise, Rule};
 use super::ledger::Ledger;
-use super::meter::Meter;
+use super::meter::{Meter, two_fillings};
 use super::{Hold, Level, Limit, Ready, Receipt, Used};
 use crate::units::{Cost, Rate, Tick};
+
+pub(super) static RULE: Rule = Rule {
+    word: "leaky",
+    like: "GCRA",
+    mirrors: "Proxies that space requests evenly (GCRA, nginx limit_req); with the same burst it is the bucket.",
+    promise: Promise::Flow,
+    build: |spec, _| Box::new(Leaky::new(&spec.rate, spec.burst, spec.start)),
+    reach: |spec, _| two_fillings(spec),
+};
 
 /// The generic cell rate algorithm (ITU-T I.371): equal to a token bucket in every answer. A cost that
 /// comes before its theoretical arrival by more than the burst waits.

@@ -1,7 +1,18 @@
 //! The scale that a bucket and its leaky twin measure on: units × period, nanoseconds × count. Floor 3: rules.
 
-use super::{Level, NeverFits, Ready};
+use std::time::Duration;
+
+use super::{Level, NeverFits, Ready, Spec};
 use crate::units::{Cost, Rate, Tick, gcd, nanos};
+
+/// How long ago what was taken of a bucket may still count: one that is taken to have been empty so long ago is as full
+/// now as the real one, unless that was full then and has given more than its rate ever since.
+pub(super) fn two_fillings(spec: &Spec) -> Duration {
+    let filling = u128::from(spec.burst.get()) * spec.rate.period.as_nanos();
+    let filling = filling.div_ceil(spec.rate.count.get().into());
+    let twice = u64::try_from(filling.saturating_mul(2)).unwrap_or(u64::MAX);
+    Duration::from_nanos(twice).max(spec.rate.period)
+}
 
 /// A rate and a capacity. Levels are whole numbers of 1 / period of a unit; below zero is debt.
 #[derive(Debug, Clone, Copy)]

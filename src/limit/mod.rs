@@ -25,9 +25,9 @@ pub use adaptive::{Adaptive, Known, Learnt, Lesson, Standing, Why};
 pub use bucket::Bucket;
 pub use counter::Counter;
 pub use fixed::Fixed;
-pub use grammar::LIMIT_FORM;
+pub use grammar::limit_form;
 pub use key::{KEY_FORM, KeyBy, all_keys, keys_of};
-pub use kind::Kind;
+pub use kind::{Kind, Promise};
 pub use leaky::Leaky;
 pub use pace::Pace;
 pub use past::{Past, Since};
@@ -39,6 +39,15 @@ pub use window::Window;
 use std::time::Duration;
 
 use crate::units::{Cost, Tick};
+
+/// The rules that a limit can follow, each in its own words.
+static RULES: &[&kind::Rule] = &[
+    &bucket::RULE,
+    &leaky::RULE,
+    &window::RULE,
+    &counter::RULE,
+    &fixed::RULE,
+];
 
 /// When a cost fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

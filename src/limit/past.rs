@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
-use super::{Anchor, Hold, Kind, Level, Limit, Moment, Ready, Receipt, Setting, Spec, Used};
+use super::{Anchor, Hold, Level, Limit, Moment, Ready, Receipt, Setting, Spec, Used};
 use crate::units::{Cost, Rate, Tick, nanos};
 
 /// What was taken of a limit before the run, as far as it may still count.
@@ -61,13 +61,13 @@ impl Spec {
             }
             Since::Later | Since::First => self.build(&setting),
         };
-        match (self.kind, self.anchor) {
+        match self.anchor {
             // Nobody knows when its windows began: the last one may have with the last take.
-            (Kind::Fixed, Anchor::First) => {
+            Anchor::First => {
                 let last = takes.map(|(at, _)| at).max();
                 replay(&mut *limit, last.unwrap_or_default(), self.burst);
             }
-            _ => takes.for_each(|(at, cost)| replay(&mut *limit, at, cost)),
+            Anchor::Epoch => takes.for_each(|(at, cost)| replay(&mut *limit, at, cost)),
         }
         Box::new(GoesOn {
             limit,

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{KeyBy, Kind, Limit};
+use super::{KeyBy, Kind, Limit, Promise};
 use crate::units::{Cost, Rate, exact_span};
 
 /// One limit: what it counts, how much of it, and by which rule.
 ///
-/// Parsed from what `--limit` takes ([`LIMIT_FORM`](super::LIMIT_FORM)), and shown in the same form.
+/// Parsed from what `--limit` takes ([`limit_form`](super::limit_form)), and shown in the same form.
 ///
 /// ```
 /// use shaper::limit::{Counts, Kind, Spec};
 ///
 /// let spec: Spec = "tokens 100k/m window".parse().expect("it is a limit");
-/// assert_eq!((spec.counts, spec.kind), (Counts::Units, Kind::Window));
+/// assert_eq!((spec.counts, spec.kind), (Counts::Units, Kind::WINDOW));
 /// assert_eq!(spec.to_string(), "tokens 100k/m window");
 /// assert!("100k".parse::<Spec>().is_ok_and(|spec| spec.burst.get() == 1), "a bucket, evenly spaced");
 /// ```
@@ -133,7 +133,7 @@ impl Spec {
             name: name.into(),
             counts,
             rate,
-            kind: Kind::Bucket,
+            kind: Kind::BUCKET,
             burst,
             start: burst.get(),
             anchor: Anchor::Epoch,
@@ -145,12 +145,12 @@ impl Spec {
 
     /// A sliding window on requests.
     pub fn window(name: &str, rate: Rate) -> Self {
-        Self::plain(name, Kind::Window, rate)
+        Self::plain(name, Kind::WINDOW, rate)
     }
 
     /// A fixed window on requests.
     pub fn fixed(name: &str, rate: Rate) -> Self {
-        Self::plain(name, Kind::Fixed, rate)
+        Self::plain(name, Kind::FIXED, rate)
     }
 
     fn plain(name: &str, kind: Kind, rate: Rate) -> Self {
@@ -169,6 +169,11 @@ impl Spec {
         }
     }
 
+    /// Whether it is kept for as much longer as the run says, or measures.
+    pub fn heeds_guard_of_run(&self) -> bool {
+        self.kind.is_log() && self.leaves == Leaves::Send && self.guard.is_none()
+    }
+
     /// The rule with its state, as new.
     pub fn build(&self, setting: &Setting) -> Box<dyn Limit> {
         self.kind.build(self, setting)
@@ -181,18 +186,18 @@ impl Spec {
         let count = u128::from(self.rate.count.get());
         // A span touches one window of a row more than its length has periods.
         let periods = span.div_ceil(period).max(1);
-        let most = match self.kind {
-            Kind::Bucket | Kind::Leaky => {
+        let most = match self.kind.promise() {
+            Promise::Flow => {
                 let flow = count.saturating_mul(span.saturating_add(slack.as_nanos())) / period;
                 flow.saturating_add(self.burst.get().into())
             }
-            Kind::Window => count.saturating_mul(periods),
+            Promise::AnyPeriod => count.saturating_mul(periods),
             // After a window that is not empty at most N - 1 fit before the next one begins.
-            Kind::Counter => {
+            Promise::TwoPeriods => {
                 let in_each = (count - 1).saturating_mul(periods).saturating_add(count);
                 in_each.max(count.saturating_mul((periods + 1).div_ceil(2)))
             }
-            Kind::Fixed => count.saturating_mul(periods + 1),
+            Promise::OwnPeriods => count.saturating_mul(periods + 1),
         };
         u64::try_from(most).unwrap_or(u64::MAX)
     }

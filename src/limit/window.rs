@@ -3,9 +3,20 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use super::kind::{Promise, Rule};
 use super::meter::later;
 use super::{Hold, Level, Limit, NeverFits, Ready, Receipt, Used};
 use crate::units::{Cost, Rate, Tick, nanos};
+
+pub(super) static RULE: Rule = Rule {
+    word: "window",
+    like: "a rolling window",
+    mirrors: "Servers that log each request and look back one period: never over in any window.",
+    promise: Promise::AnyPeriod,
+    build: |spec, setting| Box::new(Window::new(&spec.rate, setting.guard(spec))),
+    // A guard that is measured stays below 1 %; what was sent late of a grant counts from its send.
+    reach: |spec, setting| spec.rate.period + setting.guard(spec).max(spec.rate.period / 100),
+};
 
 /// At most `count` in the window `(t - period, t]`, for every t: what is exactly one period old has left.
 #[derive(Debug, Clone)]

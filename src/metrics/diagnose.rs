@@ -5,7 +5,7 @@ use http::StatusCode;
 use super::littles::{Cause, Crossover, Theory, plain};
 use super::waited::{self, Waited, waited};
 use super::{Owner, Part, Setup, Share, SlotsBy, Summary, refusals, shares};
-use crate::limit::{Counts, Kind};
+use crate::limit::{Counts, Promise};
 use crate::outcome::FailureKind;
 use crate::units::{show_span, three_digits};
 
@@ -561,21 +561,21 @@ impl Seen<'_> {
     fn limit(&self, number: usize) -> Cure {
         let name = self.setup.name_of(Owner::Limit(number));
         let spec = self.setup.limits.get(number);
-        let verdict = match spec.map(|spec| (spec.counts, spec.kind)) {
+        let verdict = match spec.map(|spec| (spec.counts, spec.kind.promise())) {
             Some((counts @ (Counts::Units | Counts::Input | Counts::Output), _)) => format!(
                 "the token quota chose this rate: {name} was used up at {} a try",
                 three_digits(self.summary.stretch.units.of(counts))
             ),
-            Some((Counts::Requests, Kind::Counter)) => {
+            Some((Counts::Requests, Promise::TwoPeriods)) => {
                 format!("the two-window counter chose this rate: {name} was full")
             }
-            Some((Counts::Requests, Kind::Window)) => {
+            Some((Counts::Requests, Promise::AnyPeriod)) => {
                 format!("the sliding window chose this rate: {name} was full")
             }
-            Some((Counts::Requests, Kind::Fixed)) => {
+            Some((Counts::Requests, Promise::OwnPeriods)) => {
                 format!("the fixed window chose this rate: {name} was full")
             }
-            Some((Counts::Requests, Kind::Bucket | Kind::Leaky)) | None => {
+            Some((Counts::Requests, Promise::Flow)) | None => {
                 format!("the request limit chose this rate: {name} was used up")
             }
         };

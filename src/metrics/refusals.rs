@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::littles::{Cause, Theory, plain};
 use super::setup::option_for;
 use super::{AtOnce, Owner, Part, Setup, Stated, Summary};
-use crate::limit::{Counts, Kind, Leaves, Spec};
+use crate::limit::{Counts, Leaves, Promise, Spec};
 use crate::units::Rate;
 
 /// Of what the own limit allows: a server that lets through less, in per cent, has a stricter rule.
@@ -146,15 +146,15 @@ fn let_through(summary: &Summary, setup: &Setup, theory: &Theory) -> Option<Stri
 /// The option that keeps to the same number in whatever windows it is counted.
 fn counted_otherwise(spec: &Spec) -> String {
     let rate = normal(&spec.rate);
-    match (spec.kind, spec.leaves) {
-        (Kind::Window, Leaves::Reply) => "only a lower number than yours is left".to_owned(),
-        (Kind::Window, Leaves::Send) => {
+    match (spec.kind.promise(), spec.leaves) {
+        (Promise::AnyPeriod, Leaves::Reply) => "only a lower number than yours is left".to_owned(),
+        (Promise::AnyPeriod, Leaves::Send) => {
             format!("--limit \"{rate} window at=reply\" waits for its answers")
         }
-        (Kind::Bucket | Kind::Leaky, _) if spec.burst.get() > 1 => {
+        (Promise::Flow, _) if spec.burst.get() > 1 => {
             format!("--burst 1 sends none at once, --window {rate} holds in any window")
         }
-        (Kind::Bucket | Kind::Leaky | Kind::Counter | Kind::Fixed, _) => {
+        (Promise::Flow | Promise::TwoPeriods | Promise::OwnPeriods, _) => {
             format!("--window {rate} holds in any window")
         }
     }

@@ -159,7 +159,7 @@ pub(super) fn option_for(counts: Counts, rate: &Rate) -> String {
 fn as_option(spec: &Spec) -> String {
     let (name, written) = (&*spec.name, &*spec.rate.written);
     let bucket = OPTIONS.iter().find(|(option, counts, _)| {
-        *option == name && *counts == spec.counts && spec.kind == Kind::Bucket
+        *option == name && *counts == spec.counts && spec.kind == Kind::BUCKET
     });
     match bucket {
         Some((_, _, unsaid)) => {

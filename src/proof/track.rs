@@ -11,7 +11,7 @@ use super::own::Own;
 use super::span::Span;
 use super::terms::Terms;
 use super::{Grants, Mark, Most, Proved, Verdict};
-use crate::limit::{Anchor, Kind, Leaves, Spec};
+use crate::limit::{Anchor, Leaves, Promise, Spec};
 use crate::units::nanos;
 
 /// What decides whether a limit is kept.
@@ -29,11 +29,11 @@ enum Rule {
 
 impl Rule {
     fn of(limit: &Spec, slack: Duration) -> Self {
-        match (limit.kind, limit.anchor) {
-            (Kind::Bucket | Kind::Leaky, _) => Self::Bucket,
-            (Kind::Window, _) => Self::Sends,
-            (Kind::Fixed, Anchor::Epoch) => Self::Own,
-            (Kind::Fixed, Anchor::First) | (Kind::Counter, _) => {
+        match (limit.kind.promise(), limit.anchor) {
+            (Promise::Flow, _) => Self::Bucket,
+            (Promise::AnyPeriod, _) => Self::Sends,
+            (Promise::OwnPeriods, Anchor::Epoch) => Self::Own,
+            (Promise::OwnPeriods, Anchor::First) | (Promise::TwoPeriods, _) => {
                 let charged = around(limit, slack).saturating_add(slack);
                 Self::Around(limit.most_in(charged, Duration::ZERO).into())
             }

@@ -253,7 +253,7 @@ fn limits(report: &Report) -> Vec<Value> {
             json!({
                 "name": *spec.name,
                 "spec": spec.to_string(),
-                "promise": spec.kind.promise(),
+                "promise": spec.kind.promise().to_string(),
                 "mirrors": spec.kind.mirrors(),
                 "per_s": finite(spec.rate.per_second()),
             })

@@ -11,7 +11,7 @@ use super::page::{Look, Page};
 use super::proof::{self, exact, micros, minute_text, number, unit, verdict, whose};
 use super::text::{CUT_OFF, RUNNING};
 use crate::letters::calm;
-use crate::limit::{Kind, Leaves, Spec};
+use crate::limit::{Leaves, Promise, Spec};
 use crate::metrics::{AtOnce, Owner, Setup};
 use crate::proof::{Grants, LINE_BITS, Mark, Most, Proved, Proven, Verdict};
 use crate::terminal::Columns;
@@ -159,8 +159,8 @@ impl Verified {
     fn promise(&self, proved: &Proved) -> (String, Option<String>) {
         let (limit, unit) = (&proved.limit, unit(proved.limit.counts));
         let (count, span) = (limit.rate.count, exact(proved.span));
-        let promise = match limit.kind {
-            Kind::Bucket | Kind::Leaky => {
+        let promise = match limit.kind.promise() {
+            Promise::Flow => {
                 let rate = format!(
                     "at most {} + {} x (T + {}){unit} granted in any time T,",
                     limit.burst.get(),
@@ -169,16 +169,16 @@ impl Verified {
                 );
                 return (rate, Some(format!("so {} in any {span}", proved.promised)));
             }
-            Kind::Window => match limit.leaves {
+            Promise::AnyPeriod => match limit.leaves {
                 Leaves::Send => format!("at most {count}{unit} sent in any {span}"),
                 Leaves::Reply => {
                     format!("at most {count}{unit} counted by the server in any {span}")
                 }
             },
-            Kind::Counter => {
+            Promise::TwoPeriods => {
                 format!("at most {}{unit} granted in any {span}", proved.promised)
             }
-            Kind::Fixed => format!(
+            Promise::OwnPeriods => format!(
                 "at most {count}{unit} granted in each of its windows of {span}, so {} in any {span}",
                 proved.promised
             ),

@@ -7,7 +7,7 @@ use twox_hash::XxHash3_128;
 
 use crate::engine::share::Common;
 use crate::error::Problem;
-use crate::limit::{Anchor, Counts, KeyBy, Kind, Leaves, Setting, Spec};
+use crate::limit::{Anchor, Counts, KeyBy, Leaves, Promise, Setting, Spec};
 use crate::units::{Cost, gcd, nanos};
 
 /// What is shared, under which name, and how the store is to be used.
@@ -219,11 +219,11 @@ impl Shared {
         };
         let per = spec.per.as_ref();
         Ok(Rule {
-            kind: match spec.kind {
-                Kind::Bucket | Kind::Leaky => "bucket",
-                Kind::Window => "window",
-                Kind::Counter => "counter",
-                Kind::Fixed => "fixed",
+            kind: match spec.kind.promise() {
+                Promise::Flow => "bucket",
+                Promise::AnyPeriod => "window",
+                Promise::TwoPeriods => "counter",
+                Promise::OwnPeriods => "fixed",
             },
             // Of buckets only the ratio tells: 600 a minute are 10 a second.
             count: if spec.kind.has_burst() { c } else { count },

@@ -120,7 +120,7 @@ impl Pair {
             spec.start = numbers.start;
             let (kind, anchor) = match rule {
                 Rule::Kind(kind, anchor) => (kind, anchor),
-                Rule::Slots => (Kind::Bucket, Anchor::Epoch),
+                Rule::Slots => (Kind::BUCKET, Anchor::Epoch),
             };
             (spec.kind, spec.anchor) = (kind, anchor);
             if !kind.has_burst() {
@@ -286,32 +286,32 @@ fn same(rule: Rule) {
 
 #[test]
 fn a_shared_bucket_answers_as_one_of_a_process_does() {
-    same(Rule::Kind(Kind::Bucket, Anchor::Epoch));
+    same(Rule::Kind(Kind::BUCKET, Anchor::Epoch));
 }
 
 #[test]
 fn a_shared_leaky_bucket_answers_as_one_of_a_process_does() {
-    same(Rule::Kind(Kind::Leaky, Anchor::Epoch));
+    same(Rule::Kind(Kind::LEAKY, Anchor::Epoch));
 }
 
 #[test]
 fn a_shared_window_answers_as_one_of_a_process_does() {
-    same(Rule::Kind(Kind::Window, Anchor::Epoch));
+    same(Rule::Kind(Kind::WINDOW, Anchor::Epoch));
 }
 
 #[test]
 fn a_shared_counter_answers_as_one_of_a_process_does() {
-    same(Rule::Kind(Kind::Counter, Anchor::Epoch));
+    same(Rule::Kind(Kind::COUNTER, Anchor::Epoch));
 }
 
 #[test]
 fn shared_windows_of_the_epoch_answer_as_those_of_a_process_do() {
-    same(Rule::Kind(Kind::Fixed, Anchor::Epoch));
+    same(Rule::Kind(Kind::FIXED, Anchor::Epoch));
 }
 
 #[test]
 fn shared_windows_that_begin_with_a_take_answer_as_those_of_a_process_do() {
-    same(Rule::Kind(Kind::Fixed, Anchor::First));
+    same(Rule::Kind(Kind::FIXED, Anchor::First));
 }
 
 #[test]

@@ -134,11 +134,11 @@ fn limit(spec: &Value) -> Spec {
     let mut limit = Spec::bucket("l", Counts::Requests, rate, capacity);
     limit.start = spec["initial"].as_u64().unwrap_or(capacity.get());
     limit.kind = match spec["kind"].as_str().unwrap() {
-        "token_bucket" => Kind::Bucket,
-        "gcra" => Kind::Leaky,
-        "sliding_log" => Kind::Window,
-        "sliding_counter" => Kind::Counter,
-        "fixed_window" => Kind::Fixed,
+        "token_bucket" => Kind::BUCKET,
+        "gcra" => Kind::LEAKY,
+        "sliding_log" => Kind::WINDOW,
+        "sliding_counter" => Kind::COUNTER,
+        "fixed_window" => Kind::FIXED,
         other => panic!("{other} is not tried here"),
     };
     if spec["anchor"] == "first" {

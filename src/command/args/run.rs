@@ -22,7 +22,7 @@ use crate::error::Problem;
 use crate::estimate::Estimator;
 use crate::headers::Headers;
 use crate::letters::calm_path;
-use crate::limit::{KeyBy, Spec};
+use crate::limit::{KeyBy, Spec, limit_form};
 use crate::model::ModelSpec;
 use crate::quota::Provider;
 use crate::redirect;
@@ -157,14 +157,16 @@ pub(in crate::command) struct LimitArgs {
     /// At most N sends in ANY window of DUR; repeatable
     #[arg(long, alias = "sliding-window", value_name = "N/DUR", allow_hyphen_values = true, value_parser = window)]
     pub(in crate::command) window: Vec<Rate>,
-    /// Any limit; repeatable, all hold: "[requests|tokens|input-tokens|output-tokens] N/DUR
-    /// [bucket|leaky|window|window-counter|fixed] [burst=N] [start=N] [anchor=epoch|first] [guard=DUR]
-    /// [per=KEY] [at=send|reply] [name=WORD]"; see `shaper help limits`
-    #[arg(long, value_name = "SPEC", allow_hyphen_values = true)]
+    #[arg(long, value_name = "SPEC", help = limit_help(), allow_hyphen_values = true)]
     pub(in crate::command) limit: Vec<Spec>,
     /// Keep each rate limit apart for each value of host, header:NAME or field:NAME (a pointer, too: `field:/body/model`)
     #[arg(long, value_name = "KEY", value_parser = or_else::<KeyBy>(&["host", "header:", "field:"]), hide_possible_values = true)]
     pub(in crate::command) per: Option<KeyBy>,
+}
+
+fn limit_help() -> String {
+    let form = limit_form();
+    format!("Any limit; repeatable, all hold: \"{form}\"; see `shaper help limits`")
 }
 
 /// How jobs wait.

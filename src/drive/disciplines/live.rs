@@ -16,7 +16,7 @@ use crate::drive::live::SLACK;
 use crate::drive::mends::mended;
 use crate::engine::{End, Event, Signal};
 use crate::error::Problem;
-use crate::limit::{Guard, Kind, Setting, Spec};
+use crate::limit::{Guard, Promise, Setting, Spec};
 use crate::mock::{self, Mock};
 use crate::outcome::Failure;
 use crate::report::comparison::{Comparison, Figures, Row, Seen, World};
@@ -147,7 +147,10 @@ impl Plan {
             Live::Servers | Live::Mock => Duration::ZERO,
         };
         let limits = (row.limits)(&self.numbers).unwrap_or_default();
-        let counts = |limit: &Spec| matches!(limit.kind, Kind::Fixed | Kind::Counter);
+        let counts = |limit: &Spec| match limit.kind.promise() {
+            Promise::OwnPeriods | Promise::TwoPeriods => true,
+            Promise::Flow | Promise::AnyPeriod => false,
+        };
         if period > LONGEST_WAIT || !limits.iter().any(counts) {
             return forgets;
         }

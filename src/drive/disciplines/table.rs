@@ -127,7 +127,7 @@ pub const DISCIPLINES: [Discipline; 17] = [
         slots: Slots::None,
         name: |it| format!("window-counter {}", per(&it.window)),
         limits: |it| {
-            let kind = Kind::Counter;
+            let kind = Kind::COUNTER;
             let fixed = Spec::fixed("counter", it.window.clone());
             Some(vec![Spec { kind, ..fixed }])
         },
@@ -149,7 +149,7 @@ pub const DISCIPLINES: [Discipline; 17] = [
         slots: Slots::None,
         name: |it| format!("leaky {}", per(&it.rate)),
         limits: |it| {
-            let kind = Kind::Leaky;
+            let kind = Kind::LEAKY;
             let bucket = Spec::bucket("leaky", Counts::Requests, it.rate.clone(), Cost::ONE);
             Some(vec![Spec { kind, ..bucket }])
         },

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Comparison, Figures, Jobs, LONG, Others, SHORT, Spike, World};
 use crate::engine::Signal;
-use crate::limit::{Counts, Kind, Spec};
+use crate::limit::{Counts, Promise, Spec};
 use crate::model::{Latency, ModelSpec};
 use crate::report::fold::TIE;
 use crate::report::text::joined;
@@ -71,13 +71,13 @@ pub(super) fn api(spec: &ModelSpec) -> String {
     if spec.slots.is_some() || !spec.faults.is_empty() || spec.tokens.is_some() {
         return format!("The modelled API is {spec}.");
     }
-    let accepts = |limit: &Spec| match (limit.kind, limit.counts) {
-        (Kind::Window, Counts::Requests) => Some(format!(
+    let accepts = |limit: &Spec| match (limit.kind.promise(), limit.counts) {
+        (Promise::AnyPeriod, Counts::Requests) => Some(format!(
             "accepts {} in any {}",
             limit.rate.count,
             any(&limit.rate)
         )),
-        (Kind::Bucket | Kind::Leaky | Kind::Window | Kind::Counter | Kind::Fixed, _) => None,
+        (Promise::Flow | Promise::AnyPeriod | Promise::TwoPeriods | Promise::OwnPeriods, _) => None,
     };
     let accepts = match spec.limits.as_slice() {
         [] => Some("accepts everything".to_owned()),

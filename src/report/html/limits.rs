@@ -38,7 +38,7 @@ pub(super) fn section(run: &Run<'_>) -> String {
         vec![
             Name(setup.all_of(number)).to_string(),
             format!("<code>{}</code>", Text(limit)),
-            limit.kind.promise().to_owned(),
+            limit.kind.promise().to_string(),
             rate(ceiling.map(|ceiling| ceiling.rate)),
             proved.map_or(DASH.to_owned(), verdict),
             proved.map_or(DASH.to_owned(), |it| Text(proof::fullest(it)).to_string()),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Run;
 use super::markup::nothing;
-use crate::limit::{Counts, Kind, Spec};
+use crate::limit::{Counts, Spec};
 use crate::units::{exact_span, nanos};
 
 /// Columns of a row.
@@ -73,7 +73,7 @@ pub(super) fn section(run: &Run<'_>) -> String {
 
 /// The window whose periods are shown: the first.
 fn window(limits: &[Spec]) -> Option<&Spec> {
-    limits.iter().find(|limit| limit.kind == Kind::Window)
+    limits.iter().find(|limit| limit.kind.is_log())
 }
 
 /// How many sends are in each column of each row, as far as rows are shown; periods without any have rows, too.
