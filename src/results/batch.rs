@@ -26,7 +26,7 @@ struct Kind {
 
 /// Whether a run can go on with results in this form.
 pub fn can_go_on(format: Format) -> bool {
-    matches!(format, Format::Shaper | Format::OpenAi | Format::Anthropic)
+    format == Format::Shaper || is_ok(format).is_some()
 }
 
 /// A line in such a form.
@@ -38,17 +38,25 @@ pub(super) struct Line {
     pub(super) history: History,
 }
 
-/// What a line in such a form is the result of; `None`: the form is another.
-pub(super) fn read(format: Format, line: &str) -> Option<Result<Line, String>> {
-    let is_ok: fn(&Row) -> Option<bool> = match format {
-        Format::OpenAi => |row| Some(row.error.is_none()),
-        Format::Anthropic => |row| Some(row.result.as_ref()?.word == "succeeded"),
+/// Whether a row is of a job that succeeded; `None` if it does not tell.
+type IsOk = fn(&Row) -> Option<bool>;
+
+/// How a form of batches tells it; `None`: the form is another.
+fn is_ok(format: Format) -> Option<IsOk> {
+    match format {
+        Format::OpenAi => Some(|row| Some(row.error.is_none())),
+        Format::Anthropic => Some(|row| Some(row.result.as_ref()?.word == "succeeded")),
         Format::Shaper
         | Format::Cookbook
         | Format::VegetaJson
         | Format::VegetaCsv
-        | Format::Csv => return None,
-    };
+        | Format::Csv => None,
+    }
+}
+
+/// What a line in such a form is the result of; `None`: the form is another.
+pub(super) fn read(format: Format, line: &str) -> Option<Result<Line, String>> {
+    let is_ok = is_ok(format)?;
     let row = serde_json::from_str::<Row>(line).map_err(|why| why.to_string());
     Some(row.and_then(|row| {
         let is_ok = is_ok(&row).ok_or("missing field `result`")?;

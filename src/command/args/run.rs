@@ -582,6 +582,11 @@ pub(in crate::command) struct ResumeArgs {
 
 const TELLS: &str = "Progress and messages";
 
+fn output_help() -> String {
+    let words = sink::Format::WORDS.join(", ");
+    format!("How results are written: {words}; report and verify read those of shaper")
+}
+
 /// What is written and shown.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results")]
@@ -592,9 +597,7 @@ pub(in crate::command) struct OutputArgs {
     /// Replace a file of results
     #[arg(long)]
     pub(in crate::command) overwrite: bool,
-    /// How results are written: shaper, openai-batch, anthropic-batch, cookbook, vegeta-json, vegeta-csv, csv; report and
-    /// verify read those of shaper
-    #[arg(long, value_name = "WHICH", default_value = "shaper", value_parser = one_of::<sink::Format>(sink::Format::WORDS), hide_possible_values = true)]
+    #[arg(long, value_name = "WHICH", help = output_help(), default_value = "shaper", value_parser = one_of::<sink::Format>(sink::Format::WORDS), hide_possible_values = true)]
     pub(in crate::command) output_format: sink::Format,
     /// When results have to be on the disk, not only in the file: never, end, or each DUR
     #[arg(
