@@ -76,6 +76,7 @@ pub mod quota;
 pub mod redirect;
 pub mod retry;
 pub mod shape;
+pub mod shared;
 pub mod sse;
 pub mod usage;
 

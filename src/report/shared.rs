@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::page::{Look, Page, Tone};
 use crate::limit::{Known, Pace};
-use crate::store::status::{self, Lane, SPAN, Shared, Status};
+use crate::shared::{self, Lane, SPAN, Shared, Status};
 use crate::terminal::Columns;
 use crate::units::{counted, exact_span, millis, show_moment, show_span, three_digits};
 
@@ -139,7 +139,7 @@ fn of_values(limit: &Shared) -> String {
     }
 }
 
-fn value(value: &status::Value) -> Value {
+fn value(value: &shared::Value) -> Value {
     json!({
         "value": value.name,
         "free": value.fits,

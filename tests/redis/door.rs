@@ -9,6 +9,7 @@ use shaper::clock::Clock;
 use shaper::engine::share::{Answer, AskId, Bill, Common, HeldBy, Mark, Part, Wish, Word};
 use shaper::error::{Exit, Problem};
 use shaper::limit::{Spec, Used};
+use shaper::shared::Status;
 use shaper::store::{Address, Shared, Store, status};
 use shaper::units::{Cost, Tick};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -308,8 +309,8 @@ async fn slots_of_one_that_left_are_free_and_those_of_one_that_was_not_heard_aga
         .wish(Wish::Settle(bill, one.clock.now(), Used::Unknown));
     one.store.leave().await;
     two.gets(&[slot]).await;
-    let lease = |(key, left): &(String, i64)| key.ends_with(":log") && *left <= 17_000;
-    assert!(server.keys().iter().any(lease));
+    let held = |(key, left): &(String, i64)| key.ends_with(":log") && *left <= 17_000;
+    assert!(server.keys().iter().any(held));
 }
 
 #[tokio::test]
@@ -352,7 +353,7 @@ async fn those_who_look_see_who_is_there_and_what_is_left() {
         ("3 slots", 3, Some((2, 0))),
     ];
     assert_eq!(limits, expected);
-    let used = |seen: &status::Status| -> Vec<i64> {
+    let used = |seen: &Status| -> Vec<i64> {
         let limits = seen.limits.iter();
         limits.map(|limit| limit.used.iter().sum()).collect()
     };
