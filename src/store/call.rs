@@ -41,7 +41,7 @@ pub struct Caller {
     /// Tells whether this is still the data base that was joined.
     pub(super) mark: String,
     /// Slots that are held, to be renewed, with their costs.
-    pub(super) leases: BTreeMap<Mark, u64>,
+    pub(super) held: BTreeMap<Mark, u64>,
     /// States at which an ask waits.
     pub(super) waits_at: Vec<State>,
     /// Which version of what all have learnt is known here.
@@ -127,7 +127,7 @@ impl Caller {
             who,
             number: 0,
             mark: String::new(),
-            leases: BTreeMap::new(),
+            held: BTreeMap::new(),
             waits_at: Vec::new(),
             versions: HashMap::new(),
         })
@@ -139,8 +139,8 @@ impl Caller {
     }
 
     /// Whether any slot is held, that has to be renewed.
-    pub fn has_leases(&self) -> bool {
-        !self.leases.is_empty()
+    pub fn holds_slots(&self) -> bool {
+        !self.held.is_empty()
     }
 
     /// The next call: as many of the wishes as fit into it, in their order.
@@ -156,10 +156,10 @@ impl Caller {
         for wish in &wishes {
             match wish {
                 Wish::Settle(bill, ..) if bill.of == Common::Slots => {
-                    self.leases.remove(&bill.mark);
+                    self.held.remove(&bill.mark);
                 }
                 Wish::Hold(bill) => {
-                    self.leases.insert(bill.mark, bill.cost.get());
+                    self.held.insert(bill.mark, bill.cost.get());
                 }
                 Wish::Admit { .. }
                 | Wish::Lease { .. }
@@ -308,7 +308,7 @@ impl Caller {
         for part in parts {
             let mark = mark(words)?;
             if part.of == Common::Slots {
-                self.leases.insert(mark, part.cost.get());
+                self.held.insert(mark, part.cost.get());
             }
             charged.push(mark);
         }

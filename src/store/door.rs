@@ -15,7 +15,7 @@ use crate::units::{Tick, nanos};
 
 /// Who is not heard for three of these is taken to be away.
 const BEAT: Duration = Duration::from_secs(2);
-/// A third of what a lease of a slot lasts.
+/// A third of what a slot lasts that is held.
 const RENEW: Duration = Duration::from_secs(5);
 /// Between two tries to reach a store that is away: doubled from the first to the last.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
@@ -174,7 +174,7 @@ impl<T: Fn(Word, Tick)> Door<T> {
         if renews || beats {
             watch.beat_at = now.after(BEAT);
         }
-        match (renews && self.caller.has_leases(), renews || beats) {
+        match (renews && self.caller.holds_slots(), renews || beats) {
             (true, _) => Chore::Renew,
             (false, true) => Chore::Beat,
             (false, false) => Chore::None,

@@ -297,7 +297,7 @@ impl<'a> Building<'a> {
             Wish::Learn(taught) => self.teaches(taught),
             Wish::Hold(bill) => {
                 // It may have been given back since.
-                if self.caller.leases.contains_key(&bill.mark) {
+                if self.caller.held.contains_key(&bill.mark) {
                     let (state, cost) = self.bill(bill);
                     let mark = self.caller.number(bill.mark);
                     self.work.renew.push((state, mark, cost));
@@ -351,7 +351,7 @@ impl<'a> Building<'a> {
         let Some(row) = self.caller.terms.place(Common::Slots) else {
             return;
         };
-        for (mark, cost) in &self.caller.leases {
+        for (mark, cost) in &self.caller.held {
             let state = self.state(row, None);
             let mark = self.caller.number(*mark);
             self.work.renew.push((state, mark, *cost));

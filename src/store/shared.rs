@@ -43,8 +43,8 @@ const PERIOD: u64 = 1 << 50;
 /// The rule of what is learnt.
 pub(super) const LEARNT: &str = "learnt";
 
-/// A lease of a slot ends after so long unless it is renewed.
-pub(super) const LEASE: Duration = Duration::from_secs(15);
+/// A slot that is held comes free after so long unless it is renewed.
+pub(super) const SLOT_LASTS: Duration = Duration::from_secs(15);
 
 /// What tells that a data base was emptied is kept for so long at least, in microseconds: a store that hung has not lost
 /// anything.
@@ -74,7 +74,7 @@ struct Rule {
     hold: u64,
     /// Fixed: windows begin with a take.
     first: bool,
-    /// Slots: a lease lasts so long.
+    /// Slots: one that is held lasts so long.
     ttl: u64,
     /// Who waits asks again after so long.
     poll: u64,
@@ -258,7 +258,7 @@ fn slot_rule(slots: Cost) -> Rule {
         guard: 0,
         hold: 0,
         first: false,
-        ttl: micros(LEASE),
+        ttl: micros(SLOT_LASTS),
         poll: 0,
         counts: "slots",
         per: String::new(),

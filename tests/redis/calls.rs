@@ -340,9 +340,9 @@ fn what_is_owed_and_forgiven_is_not_given_back_later() {
 }
 
 #[test]
-fn slots_of_one_that_was_killed_are_free_after_their_lease_and_not_before() {
+fn slots_of_one_that_was_killed_are_free_after_15_s_and_not_before() {
     let server = Server::start();
-    let mut what = shared("leases", &[]);
+    let mut what = shared("held", &[]);
     what.slots = Cost::new(1);
     let mut one = Member::join(&server, &what, "one", 0);
     let mut two = Member::join(&server, &what, "two", 0);

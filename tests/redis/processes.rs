@@ -396,7 +396,7 @@ fn slots_of_a_process_that_was_killed_are_free_again_when_their_leases_have_ende
     killed.signal(Signal::KILL);
     let done = waits.wait();
     all_ok(&done, 1);
-    // A lease lasts for 15 s; this one began with the run that was killed, which had to be seen first.
+    // A slot that is held lasts for 15 s; this one began with the run that was killed, which had to be seen first.
     assert!(done.took >= Duration::from_secs(10), "{:?}", done.took);
     assert_eq!(hangs.requests().len(), 2);
 }

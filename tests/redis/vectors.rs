@@ -1,5 +1,5 @@
-//! The normative vectors by the script, one nanosecond of theirs as one microsecond. Left out are those of slots (their
-//! leases would end), of several lanes, of retries and of cancels: these are the engine's.
+//! The normative vectors by the script, one nanosecond of theirs as one microsecond. Left out are those of slots (held
+//! ones would come free), of several lanes, of retries and of cancels: these are the engine's.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

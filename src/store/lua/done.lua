@@ -1,4 +1,4 @@
--- What has happened since the last call: what was settled, what has left, leases that go on, what was
+-- What has happened since the last call: what was settled, what has left, slots that are held on, what was
 -- learnt, pauses.
 
 local used = {}
@@ -35,9 +35,9 @@ for _, owed in ipairs(call.owed) do
   s.dirty = true
   uses(s, cost)
 end
-for _, lease in ipairs(call.renew) do
-  local s = state(lease[1])
-  s.kind.renew(s, lease[2], lease[3])
+for _, held in ipairs(call.renew) do
+  local s = state(held[1])
+  s.kind.renew(s, held[2], held[3])
   s.dirty = true
 end
 for _, lesson in ipairs(call.learn) do

@@ -1,4 +1,4 @@
--- Slots as leases: members `number:cost`, scored by the moment at which they end unless they are renewed, so that a
+-- Slots that are held: members `number:cost`, scored by the moment at which they end unless they are renewed, so that a
 -- process that was killed gives its own back.
 
 local slots = { log = true, lumps = false }
@@ -9,11 +9,11 @@ local function cost_of(member)
 end
 
 local function count_anew(s)
-  local total, leases = 0, redis.call('ZRANGE', s.log, 0, -1)
-  for _, member in ipairs(leases) do
+  local total, held = 0, redis.call('ZRANGE', s.log, 0, -1)
+  for _, member in ipairs(held) do
     total = total + cost_of(member)
   end
-  s.v.total, s.v.entries = total, #leases
+  s.v.total, s.v.entries = total, #held
 end
 
 function slots.load(s)
@@ -38,7 +38,7 @@ function slots.due(s, from, total)
   return NEVER
 end
 
-local function lease(s, mark, cost)
+local function hold(s, mark, cost)
   local member = digits(mark) .. ':' .. digits(cost)
   if redis.call('ZADD', s.log, digits(now + s.rule.ttl), member) == 1 then
     s.v.total, s.v.entries = s.v.total + cost, s.v.entries + 1
@@ -47,12 +47,12 @@ end
 
 function slots.take(s, _, cost)
   s.v.n = s.v.n + 1
-  lease(s, s.v.n, cost)
+  hold(s, s.v.n, cost)
   return s.v.n
 end
 
 -- One that has ended meanwhile begins again: its try is in flight whatever others were granted.
-slots.renew = lease
+slots.renew = hold
 
 -- One given back while others are free holds nobody, and must not pull the pace of a bucket to its own moment.
 function slots.settle(s, mark, cost, at)
