@@ -71,6 +71,21 @@ pub struct Failure {
     pub reached: Reached,
     /// For people: the cause, with the host.
     pub message: String,
+    /// Why there is no connection, if that has a mend of its own. It stands in no result.
+    pub hindrance: Option<Hindrance>,
+}
+
+/// Why there is no connection, where another mend than the server's helps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hindrance {
+    /// No file is left to open: that is no word on the server.
+    Files,
+    /// No port of this machine is free: neither is that.
+    Ports,
+    /// It was the proxy that was not reached.
+    Proxy,
+    /// The other end closed it as TLS began.
+    Tls,
 }
 
 /// How far a try came before it failed. Decides what is paid, and whether it may be repeated.

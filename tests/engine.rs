@@ -313,6 +313,7 @@ fn failure(kind: FailureKind, reached: Reached) -> Failure {
         kind,
         reached,
         message: format!("{kind}"),
+        hindrance: None,
     }
 }
 
@@ -871,6 +872,7 @@ fn opening_a_connection_is_a_wait_of_its_own_that_is_no_latency() {
         kind: FailureKind::Connect,
         reached: Reached::NotSent,
         message: "refused".to_owned(),
+        hindrance: None,
     };
     let end = Box::new(Err(refused));
     engine.tell(at(30), Event::Ended(ticket, at(30), end), &mut told);

@@ -94,6 +94,7 @@ fn run(rules: Rules, lines: Vec<simulated::Line>, surprise: u64) -> Vec<(u64, Ti
             kind,
             reached,
             message: String::new(),
+            hindrance: None,
         };
         match (grant.attempt, line % 7) {
             (1 | 2, 3) => return (latency, Err(fails(FailureKind::Connect, Reached::NotSent))),

@@ -62,6 +62,7 @@ impl Drop for Attempt {
                 kind: FailureKind::Reset,
                 reached: Reached::Sent,
                 message,
+                hindrance: None,
             };
             self.end(self.clock.now(), Err(broke_off));
         }
@@ -185,6 +186,7 @@ impl Attempt {
             kind: FailureKind::IncompleteBody,
             reached: Reached::Answered,
             message: format!("{}: the body is {why}", self.host),
+            hindrance: None,
         }
     }
 
@@ -215,6 +217,7 @@ impl Attempt {
             kind: FailureKind::BodyTooLarge,
             reached: Reached::Answered,
             message: format!("{host}: the body is longer than {most} bytes, the most that is kept"),
+            hindrance: None,
         }
     }
 
@@ -253,6 +256,7 @@ impl Attempt {
             kind: FailureKind::Timeout,
             reached,
             message,
+            hindrance: None,
         }
     }
 

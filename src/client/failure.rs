@@ -7,16 +7,15 @@ use rustix::io::Errno;
 use rustls::{CertificateError, InvalidMessage};
 
 use super::reach::Private;
-use crate::outcome::{Failure, FailureKind, Reached};
+use crate::outcome::{Failure, FailureKind, Hindrance, Reached};
 
 /// What resolvers say of `EAI_AGAIN` (RFC 3493 §6.1): glibc and others, musl.
 const PASSING: [&str; 2] = ["Temporary failure", "Try again"];
 
-/// How the message of a connect ends that found no file to open (EMFILE, ENFILE): that is no word on the server.
-pub const OUT_OF_FILES: &str = "this process or system has too many open files";
-
-/// How the message of a connect ends that found no port of this machine free (EADDRNOTAVAIL): neither is that.
-pub const OUT_OF_PORTS: &str = "this system has no more free ports for connections to it";
+/// A connect found no port of this machine free (EADDRNOTAVAIL).
+#[derive(Debug, thiserror::Error)]
+#[error("this system has no more free ports for connections to it")]
+pub(super) struct OutOfPorts;
 
 /// What was being done when it failed. Messages name host and cause, never the URL: that may hold credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,10 +30,10 @@ pub(super) enum Doing {
 
 /// What it means that this failed.
 pub(super) fn failed(doing: Doing, why: &(dyn Error + 'static), host: &str) -> Failure {
-    let cause = if is_out_of_files(why) {
-        OUT_OF_FILES.to_owned()
-    } else {
-        cause(why)
+    let hindrance = hindrance(why);
+    let cause = match hindrance {
+        Some(Hindrance::Files) => "this process or system has too many open files".to_owned(),
+        Some(Hindrance::Ports | Hindrance::Tls | Hindrance::Proxy) | None => cause(why),
     };
     let (kind, reached, message) = match doing {
         Doing::LookUp if find::<Private>(why).is_some() => {
@@ -43,7 +42,8 @@ pub(super) fn failed(doing: Doing, why: &(dyn Error + 'static), host: &str) -> F
         }
         Doing::LookUp => {
             // A resolver that is away for a moment is no word on the name: it is tried again like a connect.
-            let passing = cause == OUT_OF_FILES || PASSING.iter().any(|text| cause.contains(text));
+            let passing = hindrance == Some(Hindrance::Files)
+                || PASSING.iter().any(|text| cause.contains(text));
             let kind = if passing {
                 FailureKind::Connect
             } else {
@@ -66,6 +66,7 @@ pub(super) fn failed(doing: Doing, why: &(dyn Error + 'static), host: &str) -> F
         kind,
         reached,
         message,
+        hindrance,
     }
 }
 
@@ -75,6 +76,7 @@ pub(super) fn no_answer(cause: &str, host: &str) -> Failure {
         kind: FailureKind::Reset,
         reached: Reached::Sent,
         message: format!("no answer from {host}: {cause}"),
+        hindrance: None,
     }
 }
 
@@ -84,6 +86,7 @@ pub(super) fn slow_connect(host: &str) -> Failure {
         kind: FailureKind::Timeout,
         reached: Reached::NotSent,
         message: format!("no connection to {host} in time (phase: connect)"),
+        hindrance: None,
     }
 }
 
@@ -94,6 +97,7 @@ pub(super) fn within_body(cause: &str, host: &str, read: usize, announced: Optio
         kind: FailureKind::IncompleteBody,
         reached: Reached::Answered,
         message: format!("{host}: the body broke off after {read}{of} bytes: {cause}"),
+        hindrance: None,
     }
 }
 
@@ -156,9 +160,25 @@ const ENDS: [(&str, &str); 2] = [
 ];
 
 fn in_words(cause: String) -> String {
+    end_of_tls(&cause).map_or(cause, str::to_owned)
+}
+
+/// What people can make of such an end.
+fn end_of_tls(cause: &str) -> Option<&'static str> {
     let mut ends = ENDS.iter();
     let found = ends.find(|(text, _)| cause.starts_with(text));
-    found.map_or(cause, |(_, words)| (*words).to_owned())
+    found.map(|(_, words)| *words)
+}
+
+fn hindrance(why: &(dyn Error + 'static)) -> Option<Hindrance> {
+    let innermost = chain(why).last().expect("begins with the error");
+    if is_out_of_files(why) {
+        Some(Hindrance::Files)
+    } else if find::<OutOfPorts>(why).is_some() {
+        Some(Hindrance::Ports)
+    } else {
+        end_of_tls(&innermost.to_string()).map(|_| Hindrance::Tls)
+    }
 }
 
 fn is_out_of_files(why: &(dyn Error + 'static)) -> bool {

@@ -40,11 +40,10 @@ use crate::retry::FaultAt;
 use crate::usage::UsageRule;
 use attempt::{Attempt, Common};
 use direct::{Direct, Exchange, Server};
-pub use failure::{OUT_OF_FILES, OUT_OF_PORTS};
 pub use files::{Ends, Room, raise_file_limit};
 use pool::{MOST_IDLE, Pool};
 pub use reach::Reach;
-use reqwest::{Library, Setup};
+use reqwest::{Library, Peer, Setup};
 pub use route::{Detour, Proxies, Proxy, Route};
 use tls::Tls;
 pub use tls::TlsSpec;
@@ -251,6 +250,7 @@ impl Refused {
             kind: self.kind,
             reached: Reached::NotSent,
             message: format!("{host}: {}", self.cause),
+            hindrance: None,
         }
     }
 }
@@ -369,16 +369,21 @@ impl Client {
             let server = Server::new(&url, name, spec, (self.way(), reach), &self.tls)?;
             return Ok(Carrier::Direct(Rc::new(server)));
         }
-        let (name, reach) = if stands_before(&self.proxies, &url) {
+        let (name, peer, reach) = if stands_before(&self.proxies, &url) {
             // The address is for the proxy to find.
             reach.check_name(&url)?;
             let by = spec.route.proxy(url.scheme());
-            let by = by.map(|proxy| format!("{name} (by {proxy})").into());
-            (by.unwrap_or(name), Reach::Anywhere)
+            match by {
+                Some(proxy) => {
+                    let name = format!("{name} (by {proxy})").into();
+                    (name, Peer::Proxy, Reach::Anywhere)
+                }
+                None => (name, Peer::Server, Reach::Anywhere),
+            }
         } else {
-            (name, reach)
+            (name, Peer::Server, reach)
         };
-        Library::new(&url, name, &self.library, reach, &self.tls).map(Carrier::Library)
+        Library::new(&url, (name, peer, reach), &self.library, &self.tls).map(Carrier::Library)
     }
 
     /// Where the command line names another place, that may be asked.

@@ -8,14 +8,14 @@ use http::StatusCode;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::loss::Loss;
-use super::mends::mended;
+use super::mends::{mended, mended_try};
 use crate::client::Client;
 use crate::clock::{Alarm, Clock};
 use crate::endpoint::Ask;
 use crate::engine::{Action, End, Engine, Event, Rules, Signal};
 use crate::error::{Exit, Problem};
 use crate::metrics::{Owner, Summary};
-use crate::outcome::{Failure, FailureKind, Outcome, Status};
+use crate::outcome::{FailureKind, Outcome, Status};
 use crate::progress::{Progress, Snapshot};
 use crate::signals::Heard;
 use crate::sink::Sink;
@@ -253,8 +253,7 @@ impl Run {
             && self.live.notes >= Notes::First
             && self.failures.insert(failure.kind)
         {
-            let Failure { kind, message, .. } = failure;
-            let message = mended(*kind, message, None);
+            let (kind, message) = (failure.kind, mended_try(failure));
             let note = format!("first failed try ({kind}): {message}");
             self.live.progress.note(&note);
         }

@@ -2,30 +2,47 @@
 
 use http::StatusCode;
 
-use crate::client::{OUT_OF_FILES, OUT_OF_PORTS};
-use crate::outcome::FailureKind;
+use crate::outcome::{Failure, FailureKind, Hindrance};
 
-/// The message, and how to mend what it tells, unless it says that itself; `status` is that of the answer, if one came.
+/// What a try that failed tells, and how to mend it.
+pub(super) fn mended_try(failure: &Failure) -> String {
+    with(&failure.message, || {
+        match (failure.kind, failure.hindrance) {
+            (FailureKind::Connect, Some(hindrance)) => past(hindrance),
+            (kind, _) => mend(kind, None),
+        }
+    })
+}
+
+/// What a job that failed tells, and how to mend it; `status` is that of the answer, if one came.
 pub(super) fn mended(kind: FailureKind, message: &str, status: Option<StatusCode>) -> String {
+    with(message, || mend(kind, status))
+}
+
+/// The message with its mend, unless it says that itself.
+fn with(message: &str, mend: impl FnOnce() -> &'static str) -> String {
     const ITSELF: &str = "\n  mend: ";
     if message.contains(ITSELF) {
         return message.to_owned();
     }
-    format!("{message}{ITSELF}{}", mend(kind, message, status))
+    format!("{message}{ITSELF}{}", mend())
 }
 
-fn mend(kind: FailureKind, message: &str, status: Option<StatusCode>) -> &'static str {
-    match kind {
-        FailureKind::Connect if message.ends_with(OUT_OF_FILES) => {
-            "allow more open files (ulimit -n), or lower --concurrency"
-        }
-        FailureKind::Connect if message.ends_with(OUT_OF_PORTS) => {
+fn past(hindrance: Hindrance) -> &'static str {
+    match hindrance {
+        Hindrance::Files => "allow more open files (ulimit -n), or lower --concurrency",
+        Hindrance::Ports => {
             "lower --concurrency, or allow more ports (net.ipv4.ip_local_port_range)"
         }
-        FailureKind::Connect if message.contains(" (by ") => {
+        Hindrance::Proxy => {
             "start the proxy, name another with --proxy, or go past it: --proxy none"
         }
-        FailureKind::Connect if message.contains("TLS") => TLS,
+        Hindrance::Tls => TLS,
+    }
+}
+
+fn mend(kind: FailureKind, status: Option<StatusCode>) -> &'static str {
+    match kind {
         FailureKind::Connect => {
             "start the server, or see the run without one: --mock answers in its place"
         }

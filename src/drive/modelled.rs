@@ -114,6 +114,7 @@ impl Api for Modelled {
                 kind: FailureKind::Timeout,
                 reached: Reached::Sent,
                 message: format!("slower than {}", show_span(span)),
+                hindrance: None,
             };
             return (span, Err(failure));
         }

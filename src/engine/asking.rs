@@ -426,6 +426,7 @@ impl Engine {
                 kind: FailureKind::Redirect,
                 reached: Reached::Answered,
                 message: "not followed: the store that shares the limits is not there".to_owned(),
+                hindrance: None,
             };
             self.try_ended(ticket, self.now, Err(failure), actions);
         }

@@ -81,6 +81,7 @@ impl Engine {
             kind: FailureKind::Redirect,
             reached: Reached::Answered,
             message,
+            hindrance: None,
         })?;
         let job = Arc::new(self.with_keys_of_its_host(step.job));
         self.lanes
@@ -213,6 +214,7 @@ impl Engine {
             kind,
             reached: Reached::Answered,
             message,
+            hindrance: None,
         })
     }
 

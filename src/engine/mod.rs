@@ -708,6 +708,7 @@ impl Engine {
                 kind: FailureKind::BodyError,
                 reached: Reached::Answered,
                 message: fault.to_owned(),
+                hindrance: None,
             }),
             Err(failure) => Some(failure.clone()),
         };

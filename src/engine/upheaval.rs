@@ -779,6 +779,7 @@ impl World {
                 kind,
                 reached,
                 message: String::new(),
+                hindrance: None,
             })
         };
         let lost = flight.lost_until;
@@ -1150,6 +1151,7 @@ impl World {
                 kind: FailureKind::Reset,
                 reached: Reached::Sent,
                 message: String::new(),
+                hindrance: None,
             });
             self.tell(Event::Ended(ticket, self.now, Box::new(late)));
         }

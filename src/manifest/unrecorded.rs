@@ -118,6 +118,7 @@ impl Unrecorded {
                 kind,
                 reached,
                 message: String::new(),
+                hindrance: None,
             }),
             units: self.tokens,
             stream: None,

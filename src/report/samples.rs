@@ -404,6 +404,7 @@ impl Run {
             kind: FailureKind::Connect,
             reached: Reached::NotSent,
             message: "refused".to_owned(),
+            hindrance: None,
         });
         let done = Try {
             due: sent.before(self.late),

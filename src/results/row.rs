@@ -391,6 +391,7 @@ impl Made {
                 kind,
                 reached,
                 message: String::new(),
+                hindrance: None,
             }),
             units,
             stream: self

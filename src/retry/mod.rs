@@ -302,6 +302,7 @@ mod tests {
             kind,
             reached,
             message: String::new(),
+            hindrance: None,
         })
     }
 

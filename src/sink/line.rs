@@ -807,6 +807,7 @@ mod tests {
             kind: FailureKind::Connect,
             reached: Reached::NotSent,
             message: "no connection to h.test:80".to_owned(),
+            hindrance: None,
         };
         let failed = Try {
             sent: None,

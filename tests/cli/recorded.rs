@@ -114,6 +114,7 @@ fn tries_that_end_without_an_answer_make_a_steady_part_as_answers_do() {
                 kind: FailureKind::Timeout,
                 reached: Reached::Sent,
                 message: "no answer".to_owned(),
+                hindrance: None,
             };
             (MILLI * 100, Err(late))
         })

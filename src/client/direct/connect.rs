@@ -16,10 +16,10 @@ use super::connection::{Connection, Stream};
 use super::server::Server;
 use super::wire::Wire;
 use crate::client::attempt::Attempt;
-use crate::client::failure::{Doing, OUT_OF_PORTS, failed, slow_connect};
+use crate::client::failure::{Doing, OutOfPorts, failed, slow_connect};
 use crate::client::names::Place;
 use crate::clock::{Clock, Deadline};
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Hindrance};
 use crate::units::Tick;
 
 /// So long one address has before the next is tried beside it. RFC 8305 §5.
@@ -50,7 +50,7 @@ pub(super) fn connect(attempt: &Attempt, server: Rc<Server>) -> Connecting {
                 Err(Some(why)) => why,
             };
             let next = clock.now().after(PORTS_COME);
-            if !why.message.ends_with(OUT_OF_PORTS) || next >= give_up_at {
+            if why.hindrance != Some(Hindrance::Ports) || next >= give_up_at {
                 return Err(Some(why));
             }
             clock.sleep_until(next).await;
@@ -112,7 +112,7 @@ async fn to(address: SocketAddr) -> io::Result<TcpStream> {
     let connected = TcpStream::connect(address).await;
     connected.map_err(|why| match why.kind() {
         io::ErrorKind::AddrNotAvailable if has_own_address_for(address) => {
-            io::Error::other(OUT_OF_PORTS)
+            io::Error::other(OutOfPorts)
         }
         _ => why,
     })

@@ -1,7 +1,7 @@
 //! What an error of the HTTP library means. Floor 4: doors.
 
 use crate::client::failure::{self, Doing};
-use crate::outcome::{Failure, FailureKind, Reached};
+use crate::outcome::{Failure, FailureKind, Hindrance, Reached};
 
 /// Why no head came. The library's errors carry the URL, which may hold credentials: messages do not.
 pub(super) fn without_answer(why: reqwest::Error, host: &str) -> Failure {
@@ -11,6 +11,7 @@ pub(super) fn without_answer(why: reqwest::Error, host: &str) -> Failure {
             kind: FailureKind::Invalid,
             reached: Reached::NotSent,
             message: format!("{host}: {}", failure::cause(&why)),
+            hindrance: None,
         };
     }
     let failed = |doing| failure::failed(doing, &why, host);
@@ -36,6 +37,19 @@ pub(super) fn without_answer(why: reqwest::Error, host: &str) -> Failure {
             }
             failed => failed,
         }
+    }
+}
+
+/// The same of a connection that a proxy was asked for: whatever it says of the server, it is the proxy that can be
+/// started, named or passed by.
+pub(super) fn by_proxy(failure: Failure) -> Failure {
+    let hindrance = match failure.hindrance {
+        here @ Some(Hindrance::Files | Hindrance::Ports) => here,
+        Some(Hindrance::Tls | Hindrance::Proxy) | None => Some(Hindrance::Proxy),
+    };
+    Failure {
+        hindrance,
+        ..failure
     }
 }
 

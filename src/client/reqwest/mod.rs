@@ -35,14 +35,21 @@ pub(super) struct Library {
     resolver: Arc<Resolver>,
     /// Host and port, for messages.
     pub(super) name: Rc<str>,
+    peer: Peer,
+}
+
+/// Who is connected to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Peer {
+    Server,
+    Proxy,
 }
 
 impl Library {
     pub(super) fn new(
         url: &Url,
-        name: Rc<str>,
+        (name, peer, reach): (Rc<str>, Peer, Reach),
         setup: &Setup,
-        reach: Reach,
         tls: &Tls,
     ) -> Result<Self, Refused> {
         let scheme = if url.scheme() == "https" {
@@ -55,6 +62,7 @@ impl Library {
             client,
             resolver,
             name,
+            peer,
         })
     }
 
@@ -147,7 +155,11 @@ async fn send(
         if why.is_connect() {
             library.resolver.forget();
         }
-        failure::without_answer(why, &attempt.host)
+        let failure = failure::without_answer(why, &attempt.host);
+        match library.peer {
+            Peer::Proxy => failure::by_proxy(failure),
+            Peer::Server => failure,
+        }
     })?;
     let head = Head {
         at: attempt.clock.now(),

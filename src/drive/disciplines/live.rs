@@ -13,12 +13,11 @@ use crate::client::{Client, ClientSpec, Ends, Room, Via};
 use crate::clock::{Alarm, Clock};
 use crate::drive::cores::on_all_cores;
 use crate::drive::live::SLACK;
-use crate::drive::mends::mended;
+use crate::drive::mends::mended_try;
 use crate::engine::{End, Event, Signal};
 use crate::error::Problem;
 use crate::limit::{Guard, Promise, Setting, Spec};
 use crate::mock::{self, Mock};
-use crate::outcome::Failure;
 use crate::report::comparison::{Comparison, Figures, Row, Seen, World};
 use crate::signals::Heard;
 use crate::units::{Cost, Tick, show_span};
@@ -325,8 +324,7 @@ impl<'a> Run<'a> {
             && let Err(failure) = &**end
             && !std::mem::replace(&mut self.failed, true)
         {
-            let Failure { kind, message, .. } = failure;
-            let message = mended(*kind, message, None);
+            let (kind, message) = (failure.kind, mended_try(failure));
             told(&format!("first failed try ({kind}): {message}"));
         }
         self.trial.tell(self.clock.now(), event);
