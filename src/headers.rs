@@ -20,6 +20,33 @@ const MINDED: [&[u8]; 7] = [
 /// Longer memory is not used again.
 const KEPT: usize = 1 << 20;
 
+/// How a header is named, as messages say it.
+pub const NAMED: &str = "use letters, digits and - alone, as X-Tenant";
+
+/// What is wrong with a name that is none (RFC 9110 §5.1: a token), as a message says it.
+///
+/// Behind a colon, a blank or a `=` stands what may be a value on the wrong side: only that it is there is told.
+pub fn misnamed(name: &str) -> String {
+    const SHOWN: usize = 64;
+    if name.is_empty() {
+        return "a header has no name".to_owned();
+    }
+    let divides = |letter: char| letter == ':' || letter == '=' || letter.is_whitespace();
+    let end = name.find(divides).unwrap_or(name.len());
+    let mut shown: String = name[..end].chars().take(SHOWN).collect();
+    if shown.len() < name.len() {
+        shown.push('…');
+    }
+    let why = match name[end..].chars().next() {
+        Some(':') => ": it has a colon",
+        Some('=') => ": it has a =",
+        Some('\n' | '\r') => ": it has a line break",
+        Some(_) => ": it has a blank",
+        None => "",
+    };
+    format!("{shown:?} is not a header name{why}")
+}
+
 /// Headers in their order, names in lower case. Their values may be credentials, so they cannot be printed.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Headers {

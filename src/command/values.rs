@@ -334,8 +334,11 @@ pub(super) fn header_line(text: &str) -> Result<(HeaderName, Value), String> {
     let (name, value) = text
         .split_once(':')
         .ok_or("it has no colon; write NAME: VALUE, or @FILE")?;
+    let name = match name.trim() {
+        "" => return Err("it has no name before the colon; write NAME: VALUE".to_owned()),
+        name => name,
+    };
     let name = name
-        .trim()
         .parse()
         .map_err(|_| "the name has a character that no header name may have; write NAME: VALUE")?;
     let value = HeaderValue::from_bytes(value.trim().as_bytes()).map_err(

@@ -373,7 +373,20 @@ fn a_header_that_cannot_be_sent_is_named() {
             "{\"x-a\":\"a\\nb\"}",
             "header \"x-a\" has a character that cannot be sent",
         ),
-        ("{\"x a\":\"b\"}", "\"x\" is not a header name"),
+        (
+            "{\"x a\":\"b\"}",
+            "\"x…\" is not a header name: it has a blank",
+        ),
+        (
+            "{\"x:\":\"b\"}",
+            "\"x…\" is not a header name: it has a colon",
+        ),
+        (
+            "{\"x\\ny\":\"b\"}",
+            "\"x…\" is not a header name: it has a line break",
+        ),
+        ("{\"x\\u0007y\":\"b\"}", "\"x\\u{7}y\" is not a header name"),
+        ("{\"\":\"b\"}", "a header has no name"),
         ("{\"x-a\":1}", "\"x-a\" must be a string"),
         (
             "{\"x-a\":null}",

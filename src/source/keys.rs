@@ -15,7 +15,7 @@ use super::Credentials;
 use super::draft::Fields;
 use super::shown::shown;
 use crate::error::Problem;
-use crate::headers::Lines;
+use crate::headers::{Lines, NAMED, misnamed};
 use crate::job::{Keys, host_of, without_credentials};
 use crate::json::{self, Member, Pointer};
 use crate::limit::KeyBy;
@@ -92,11 +92,7 @@ impl By {
             KeyBy::Host => Ok(Self::Host),
             KeyBy::Header(name) => match HeaderName::from_bytes(name.as_bytes()) {
                 Ok(name) => Ok(Self::Header(name)),
-                Err(_) => Err(Problem::usage(
-                    format!("{name:?} is not a header name"),
-                    "use letters, digits and -, without a colon",
-                )
-                .at("per")),
+                Err(_) => Err(Problem::usage(misnamed(name), NAMED).at("per")),
             },
             KeyBy::Field(name) if name.starts_with('/') => match name.parse() {
                 Ok(pointer) => Ok(Self::Field(pointer)),

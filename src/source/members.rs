@@ -14,6 +14,7 @@ use super::draft::{self, Content, Fault, Spot};
 use super::formats::Asked;
 use super::keeper::Keeper;
 use super::record::End;
+use crate::headers::{NAMED, misnamed};
 use crate::json::{self, Member};
 use crate::kept::Body;
 use crate::letters::calm_path;
@@ -240,11 +241,7 @@ impl<'a> Context<'a> {
         };
         for (name, value) in members {
             let Some(parsed) = keeper.names.of(&name) else {
-                // Behind a colon or a blank stands a value that somebody put on the wrong side.
-                let end = name.find([':', ' ', '=']).unwrap_or(name.len());
-                let shown: String = name[..end].chars().take(64).collect();
-                let what = format!("{shown:?} is not a header name");
-                return Err(self.fault(value, what, "use letters, digits and -, without a colon"));
+                return Err(self.fault(value, misnamed(&name), NAMED));
             };
             let mut one = |value| {
                 let text = self.text(&name, Some(value))?.ok_or_else(|| {

@@ -54,6 +54,7 @@ shaper run --fail-if 'p101>1s' jobs.urls
 shaper run --fail-if 'speed>1s' jobs.urls
 shaper run --stop-if 'failed<3' jobs.urls
 shaper run -H nothing jobs.urls
+shaper run -H ': x' jobs.urls
 shaper run -X 'G ET' jobs.urls
 shaper run --base-url nowhere jobs.urls
 shaper run --url 'http://{{id' rows.csv

@@ -157,7 +157,7 @@ fn an_option_that_may_hold_a_secret_is_refused_without_its_value() {
         .with_results()
         .output();
     done.exits(1)
-        .says("\"authorization\" is not a header name")
+        .says("\"authorization…\" is not a header name: it has a colon")
         .never_says("canary");
     assert_eq!(server.requests().len(), 0);
 }
