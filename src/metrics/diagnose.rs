@@ -5,7 +5,7 @@ use http::StatusCode;
 use super::littles::{Cause, Crossover, Theory, plain};
 use super::waited::{self, Waited, waited};
 use super::{Owner, Part, Setup, Share, SlotsBy, Summary, refusals, shares};
-use crate::limit::{Counts, Promise};
+use crate::limit::{Counts, Pace, Promise};
 use crate::outcome::FailureKind;
 use crate::units::{show_span, three_digits};
 
@@ -385,10 +385,16 @@ impl Seen<'_> {
     fn learnt(&self) -> Cure {
         let advice = match &self.summary.learning.keys[..] {
             [key] if !key.options().is_empty() => {
-                format!(
-                    "{} keeps it from the first request on",
-                    key.options().join(" ")
-                )
+                let options = key.options().join(" ");
+                let observed = self.summary.stretch.rate;
+                match key.pace_by_hand().map(Pace::per_second) {
+                    Some(pace) if pace < observed => format!(
+                        "--adaptive keeps it as it is learnt; {options} is what was taken on the whole, \
+                         below this run's {}/s, refusals and all",
+                        three_digits(observed)
+                    ),
+                    Some(_) | None => format!("{options} keeps it from the first request on"),
+                }
             }
             [] | [_] => "--adaptive keeps it as it is learnt".to_owned(),
             [..] => {
@@ -548,7 +554,7 @@ impl Seen<'_> {
                     format!(
                         "--qps N chooses the rate: --qps {}{} keeps this one when the API gets \
                          faster; more slots go faster only as long as its latency stays",
-                        rate_option(self.for_each(self.summary.stretch.rate)),
+                        rate_option(self.for_each(self.at_slots())),
                         self.in_each()
                     )
                 },
@@ -595,6 +601,13 @@ impl Seen<'_> {
             verdict,
             advice: advice.join("; "),
         }
+    }
+
+    /// The rate that the slots chose: a short part may hold more ends of tries than they let through for long.
+    fn at_slots(&self) -> f64 {
+        let observed = self.summary.stretch.rate;
+        let ceiling = self.theory.slots_ceiling();
+        ceiling.map_or(observed, |ceiling| observed.min(ceiling.rate))
     }
 
     /// Of what all runs do at once the part of one.
@@ -648,7 +661,7 @@ mod tests {
 
     use super::*;
     use crate::limit::Spec;
-    use crate::metrics::{AtOnce, Metrics, StoreSeen, Unseen};
+    use crate::metrics::{AtOnce, KeyLearnt, Metrics, StoreSeen, Unseen};
     use crate::proof::Proof;
     use crate::units::Tick;
 
@@ -938,5 +951,39 @@ mod tests {
         });
         assert_eq!(diagnosis.verdict, "no job could connect");
         assert!(diagnosis.advice.contains("--mock"), "{}", diagnosis.advice);
+    }
+
+    /// The server's own limit was learnt to be this.
+    fn learnt(summary: &mut Summary, per_second: f64) {
+        summary.learning.keys = vec![KeyLearnt {
+            key: "http://a".to_owned(),
+            pace: Some(Pace::per_second_of(per_second)),
+            refused: 1,
+            ..KeyLearnt::default()
+        }];
+    }
+
+    #[test]
+    fn a_learnt_pace_below_that_of_the_run_is_not_called_what_keeps_it() {
+        let held = [(Owner::Adaptive, 100)];
+        let above = run(&held, |summary| learnt(summary, 12.0)).advice;
+        assert_eq!(above, "--qps 12.0 keeps it from the first request on");
+        let below = run(&held, |summary| learnt(summary, 8.0)).advice;
+        assert_eq!(
+            below,
+            "--adaptive keeps it as it is learnt; --qps 8.00 is what was taken on the whole, below this \
+             run's 10.0/s, refusals and all"
+        );
+    }
+
+    #[test]
+    fn slots_advise_no_rate_above_what_they_let_through() {
+        // 20 slots / 2.5 s = 8/s, where a short part has seen 10/s.
+        let slow = |summary: &mut Summary| {
+            summary.stretch.mean = Some(Duration::from_millis(2500));
+            summary.tally.statuses.insert(200, 100);
+        };
+        let advice = run(&[(Owner::Slot, 100)], slow).advice;
+        assert!(advice.contains("--qps 8 keeps this one"), "{advice}");
     }
 }

@@ -154,19 +154,24 @@ impl KeyLearnt {
         self.changes.extend(pace.map(|pace| (at, pace)));
     }
 
-    /// The options that set it by hand; of several limits that the server tells each its own. A pace that was
-    /// corrected more than once may have passed the limit again: then what it took on the whole is told.
+    /// The options that set it by hand; of several limits that the server tells each its own.
     pub fn options(&self) -> Vec<String> {
         let told = self.told.iter().filter_map(ToldLimit::option);
-        let mut options: Vec<String> = told.collect();
-        let requests = |told: &&ToldLimit| told.counts == Counts::Requests && told.period.is_some();
+        let pace = self.pace_by_hand();
+        let pace = pace.map(|pace| format!("--qps {}", three_digits(pace.per_second())));
+        told.chain(pace).collect()
+    }
+
+    /// The pace among them; `None` where the server tells its limit of requests, or nothing was found. A pace that was
+    /// corrected more than once may have passed the limit again: then it is what was taken on the whole.
+    pub fn pace_by_hand(&self) -> Option<Pace> {
+        let requests = |told: &ToldLimit| told.counts == Counts::Requests && told.period.is_some();
+        if self.told.iter().any(requests) {
+            return None;
+        }
         let again = self.refused + self.used_up > 1;
         let mean = self.mean.filter(|_| again || self.pace.is_none());
-        let pace = self.pace.into_iter().chain(mean).min();
-        if let (Some(pace), None) = (pace, self.told.iter().find(requests)) {
-            options.push(format!("--qps {}", three_digits(pace.per_second())));
-        }
-        options
+        self.pace.into_iter().chain(mean).min()
     }
 }
 

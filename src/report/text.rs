@@ -128,16 +128,16 @@ impl Page {
         let dash = self.glyphs().dash();
         let mut text = match report.law() {
             Some(law) => format!(
-                "in flight {} {} {}/s x {}     {}",
+                "in flight {} {} rate {}/s x latency {}     {}",
                 three_digits(law.in_flight),
                 law.sign,
                 three_digits(law.rate),
                 show_span(law.mean),
                 law.verdict
             ),
-            None => format!("in flight {dash} = {dash} x {dash}"),
+            None => format!("in flight {dash} = rate {dash} x latency {dash}"),
         };
-        let _ = write!(text, "     peak in flight {}", summary.peak_in_flight);
+        let _ = write!(text, "     peak {}", summary.peak_in_flight);
         if let Some(slots) = report.setup.slots {
             let _ = write!(text, " of {slots}");
         }
@@ -160,7 +160,8 @@ impl Page {
         let waited = waited(&report.summary, &report.setup);
         let each = waited.iter().map(|wait| {
             let span = show_span(wait.span);
-            format!("{span} for {} ({} %)", wait.name, wait.percent)
+            let name = said::waited_for(wait.owner, &wait.name);
+            format!("{span} for {name} ({} %)", wait.percent)
         });
         let each = each.collect::<Vec<_>>().join(", ");
         let text = if waited.is_empty() {
@@ -190,7 +191,8 @@ impl Page {
             .filter(|share| share.percent > 0 || share.owner == Owner::Slot)
             .map(|share| {
                 let span = show_span(share.span);
-                format!("{span} for {} ({} %)", share.name, share.percent)
+                let name = said::waited_for(Some(share.owner), &share.name);
+                format!("{span} for {name} ({} %)", share.percent)
             })
             .collect();
         let slots_free = shares.iter().all(|share| share.owner != Owner::Slot);
@@ -236,6 +238,9 @@ impl Page {
             ("service time", &summary.tally.service, Tell::Span),
             ("since due", &summary.tally.since_due, Tell::Span),
         ]);
+        if let Some(text) = said::few(&summary.tally) {
+            self.section("", text, Tone::Calm);
+        }
         self.lateness(report);
     }
 
@@ -317,7 +322,7 @@ impl Page {
         self.section("RETRIES", &text, Tone::Calm);
         self.counts("STATUSES", &summary.tally.statuses);
         self.tokens(report);
-        let reached = report.reached().unwrap_or_else(|| dash.to_owned());
+        let reached = report.reached(dash);
         self.section("RATE", &format!("reached {reached}"), Tone::Calm);
         let mut heading = "LEARNT";
         for line in learnt::lines(report, 2) {
@@ -518,8 +523,8 @@ mod tests {
                 "<- mean; --qps 10 binds",
                 "201/s      0 s",
                 "<- 20 slots / 99.3 ms: Semaphore(20) alone ends here",
-                "= 10.0/s x 99.3 ms     agrees to 0",
-                "peak in flight 1 of 20",
+                "= rate 10.0/s x latency 99.3 ms     agrees to 0",
+                "     peak 1 of 20",
                 "for --qps 10 (100 %), 0 s for slots",
                 "--concurrency 2 would do",
                 "20 slots begin to bind when the API is slower than 20/10 = 2.0 s",
@@ -581,7 +586,7 @@ mod tests {
             "line 4001 is torn and was passed over",
             "nothing tells the limits",
             "whole run used: nothing tells its steady part",
-            "waited 13m 20s for slots (80 %), 2m 30s for backoff (15 %)",
+            "waited 13m 20s for slots (80 %), 2m 30s for rests",
             "400 of 4000 answers were 429: the server wants fewer requests",
             "held by slots",
             "pauses asked —",
@@ -599,7 +604,7 @@ mod tests {
             &[
                 "read 0 = ok 0",
                 "observed —",
-                "in flight — = — x —",
+                "in flight — = rate — x latency —",
                 "ADVICE      —",
             ],
         );

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::fold::width;
+use super::said::waited_for;
 use super::text::text;
 use super::verified::{Facts, Unseen, Verified};
 use super::{Look, Report, Standing, samples};
@@ -109,7 +110,8 @@ fn whose_time_it_was_and_how_a_run_ended_are_told_to_the_end_on_every_page() {
     for columns in 40..=100 {
         let words = words(&report, columns);
         for share in &report.diagnosis.shares {
-            let (name, percent) = (&share.name, share.percent);
+            let name = waited_for(Some(share.owner), &share.name);
+            let percent = share.percent;
             let told = match share.owner {
                 Owner::Nothing => format!("no job waited for {percent}.0 s ({percent} %)"),
                 _ => format!("for {name} ({percent} %)"),
@@ -176,9 +178,9 @@ THROUGHPUT
               Semaphore(20) alone ends
               here
 LITTLE
-  in flight 0.993 = 10.0/s x 99.3 ms
-  agrees to 0.0 %
-  peak in flight 1 of 20
+  in flight 0.993 = rate 10.0/s x
+  latency 99.3 ms     agrees to 0.0 %
+  peak 1 of 20
 HELD BACK
   of 59.8 s the next job waited 59.8 s
   for --qps 10 (100 %), 0 s for slots

@@ -222,9 +222,9 @@ fn what_is_said_of_slots_and_rate_holds_in_front_of_an_api_with_slots_of_its_own
     let done = compare(args).output();
     let page = page(&done);
     for words in [
-        "sent/s 80 40 2 0.8 latency sets it",
-        "sent/s 10 10 10 10 held",
-        "in flight 0.5 1 — — latency sets it",
+        "sent/s 80 40 2 0.8 follows the latency",
+        "sent/s 10 10 10 10 constant",
+        "in flight 0.5 1 — — follows the latency",
         "They cross at 4 slots of the API / 10 per second = 400 ms",
     ] {
         let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -232,7 +232,7 @@ fn what_is_said_of_slots_and_rate_holds_in_front_of_an_api_with_slots_of_its_own
     }
     // The jobs last until as many are in flight as ever will be.
     let done = compare(["--latency", "1m,5m", "--discipline", "qps"]).output();
-    let flights = "in flight 600 3000 latency sets it";
+    let flights = "in flight 600 3000 follows the latency";
     let told = String::from_utf8_lossy(&done.stdout);
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains(flights), "{done}");

@@ -7,9 +7,9 @@ use super::{Comparison, Held, Still};
 use crate::report::grid::cut;
 use crate::report::page::Page;
 
-const HEADING: &str = "WHAT EACH HOLDS STILL";
+const HEADING: &str = "WHAT STAYS CONSTANT";
 
-const TITLE: &str = "WHAT EACH HOLDS STILL   API takes";
+const TITLE: &str = "WHAT STAYS CONSTANT     API takes";
 
 /// Columns of what stands before and behind a name: `  NAME  in flight`.
 const LABEL: usize = 13;
@@ -19,10 +19,13 @@ const LATENCY: usize = 10;
 
 /// What is said of a semaphore, of a rate and of both at several latencies.
 const VERDICTS: [(&str, [&str; 2]); 3] = [
-    ("semaphore", ["latency sets it", "held"]),
-    ("qps", ["held", "latency sets it"]),
-    ("both", ["both bounded", ""]),
+    ("semaphore", ["follows the latency", "constant"]),
+    ("qps", ["constant", "follows the latency"]),
+    ("both", ["the lower of the two", ""]),
 ];
+
+/// Why the one follows from the other, where nobody waits inside of the API.
+const LAW: &str = "Little's law: in flight = sent/s x what the API takes. ";
 
 impl Page {
     /// Several blocks of columns where one is too wide.
@@ -134,16 +137,16 @@ impl Comparison {
         }
         let (own, rate) = (self.numbers.slots.get(), self.numbers.rate.per_second());
         // What is sent beyond the server's slots waits inside.
-        let (slots, whose) = match self.api().and_then(|api| api.slots) {
-            Some(its) if its.get() < own => (its.get(), " of the API"),
-            Some(_) | None => (own, ""),
+        let (slots, whose, law) = match self.api().and_then(|api| api.slots) {
+            Some(its) if its.get() < own => (its.get(), " of the API", ""),
+            Some(_) | None => (own, "", LAW),
         };
         #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
         let crossing = Duration::try_from_secs_f64(slots as f64 / rate);
         let crossing = plain_span(crossing.unwrap_or(Duration::MAX));
         let rate = short(rate);
         Some(format!(
-            "They cross at {slots} slots{whose} / {rate} per second = {crossing}: a faster API is held by QPS, \
+            "{law}They cross at {slots} slots{whose} / {rate} per second = {crossing}: a faster API is bound by QPS, \
              a slower one by slots."
         ))
     }

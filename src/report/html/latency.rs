@@ -10,7 +10,7 @@ use super::markup::{Prose, Table, nothing};
 use super::spread::{self, Range};
 use super::time::figure;
 use super::top::DASH;
-use crate::report::lateness;
+use crate::report::{lateness, said};
 use crate::units::show_span;
 
 /// The keys of percentiles in the JSON report, and their headings.
@@ -47,6 +47,9 @@ pub(super) fn section(run: &Run<'_>) -> String {
          What failed stands apart.</p>",
     );
     out.push_str(&table(run));
+    if let Some(few) = said::few(&run.report.summary.tally) {
+        let _ = write!(out, "<p>{few}.</p>");
+    }
     let lateness =
         lateness::lines(&run.report.setup, &run.report.summary).map(|lines| lines.join("; "));
     if let Some(late) = lateness.or_else(|| run.report.late()) {

@@ -9,8 +9,9 @@ use super::Run;
 use super::markup::{Name, Table, Text, nothing};
 use super::series::{Series, float};
 use super::top::DASH;
-use crate::metrics::{Owner, waited};
+use crate::metrics::waited;
 use crate::report::comparison::words::plain_span;
+use crate::report::said;
 use crate::units::{show_span, three_digits};
 
 /// The most rows of the table.
@@ -124,10 +125,7 @@ pub(super) fn waits(run: &Run<'_>) -> String {
          of the {span} over which means are taken.</p>"
     );
     let rows = shares.iter().map(|share| {
-        let name = match share.owner {
-            Owner::Nothing => "nothing: no job waited",
-            _ => &share.name,
-        };
+        let name = said::waited_for(Some(share.owner), &share.name);
         let figure = format!(
             "<span data-figure=\"held_back.{}\">{} %</span>",
             Text(&share.name),
@@ -152,7 +150,8 @@ fn jobs_waits(run: &Run<'_>) -> String {
     }
     let rows = waited.iter().map(|wait| {
         let figure = format!("{} %", wait.percent);
-        row(&wait.name, wait.span, figure, wait.percent)
+        let name = said::waited_for(wait.owner, &wait.name);
+        row(name, wait.span, figure, wait.percent)
     });
     let table = held_by(rows.collect());
     format!(

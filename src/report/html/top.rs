@@ -217,7 +217,7 @@ fn tiles(run: &Run<'_>) -> String {
         (
             "took",
             show_span(summary.elapsed),
-            format!("rate reached {}", rate(summary.tally.sends.rate())),
+            format!("rate reached {}", rate(report.rate_reached())),
             "elapsed_ms",
         ),
     ];

@@ -58,7 +58,7 @@ fn table(run: &Run<'_>, key: &str, caption: &str, heading: &str) -> String {
 
 fn facts(run: &Run<'_>) -> String {
     let report = run.report;
-    let reached = report.reached().unwrap_or_else(|| DASH.to_owned());
+    let reached = report.reached(DASH);
     let inputs: Vec<_> = report
         .facts
         .inputs
