@@ -25,9 +25,14 @@ pub(super) fn read(line: &[OsString]) -> Result<Cli, clap::Error> {
         0 | 1 => Columns::of(&io::stderr()),
         _ => Columns::of(&io::stdout()),
     };
-    let program = program(detail, columns);
-    let narrow = |command| narrow(command, columns.get());
-    let mut program = narrow(program).mut_subcommands(narrow);
+    // Of the commands only the one that is named is laid out: all of them would take longer than the rest of a start.
+    let named = line.get(1).and_then(|word| word.to_str());
+    let lay_out = |command: clap::Command| match command.get_name() {
+        name if Some(name) == named => narrow(whole(command, detail, columns), columns.get()),
+        _ => command,
+    };
+    let program = narrow(screen(detail, columns), columns.get());
+    let mut program = program.mut_subcommands(lay_out);
     let read = program
         .try_get_matches_from_mut(line)
         .and_then(|found| Cli::from_arg_matches(&found));
@@ -45,10 +50,19 @@ pub(super) enum Detail {
 
 /// The whole program for clap.
 pub(super) fn program(detail: Detail, columns: Columns) -> clap::Command {
+    screen(detail, columns).mut_subcommands(|command| whole(command, detail, columns))
+}
+
+/// The program as it is told of without a command: its commands have their names and options, and nothing is laid out.
+fn screen(detail: Detail, columns: Columns) -> clap::Command {
     let program = Cli::command().term_width(columns.get());
     let screen = first_screen(&program, columns);
-    let program = dressed(program, detail, columns).help_template(screen);
-    program.mut_subcommands(|command| dressed(in_order(command, detail), detail, columns))
+    dressed(program, detail, columns).help_template(screen)
+}
+
+/// A command with its options in order.
+fn whole(command: clap::Command, detail: Detail, columns: Columns) -> clap::Command {
+    dressed(in_order(command, detail), detail, columns)
 }
 
 /// What a stranger types first; then the commands, and where more stands: on a terminal of 80 columns and 24 rows.
