@@ -38,10 +38,10 @@ complete -c shaper -n "__fish_shaper_needs_command" -f -a "mock" -d 'Serve the m
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "completions" -d 'Print the script that completes this command line in a shell'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "help" -d 'Help on a command, or (help limits) which limit suits a server'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "man" -d 'Print the manual, for man'
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l qps -l rate -d 'Requests per time, 10 (a second) or 600/m; a token bucket' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l window -l sliding-window -d 'At most N sends in ANY window of DUR; repeatable' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-attempts -d 'Tries of a job, 1 is no retry; --retries N is one more' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-attempts -d 'Tries of a job; 1 is no retry, --retries N is N + 1' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l mock -d 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s o -l output -d 'Results, one JSON line per job; default: stdout, if that is not a terminal' -r -F
@@ -109,7 +109,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l read-timeout -d 'T
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l retry-if-json -d 'Where a body says that its answer is no success, a JSON pointer: what stands there, but for null and nothing, is an error' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s X -l method -d 'The method of jobs that name none' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l data -d 'The body of jobs that have none; with names of columns as in --url, whose values are escaped if it is JSON' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l base-url -d 'What stands before relative URLs, with its path' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l transport -d 'What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and reqwest where a proxy of the environment stands before the server' -r -f -a "auto\t''
 direct\t''
@@ -168,7 +168,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l report -d 'The rep
 json\t'For programs'
 csv\t'For spreadsheets'
 none\t'No report'"
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l report-file -d 'Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l report-file -d 'Where the report goes; default: stdout, but of a run stderr, among its messages: programs that read it name a FILE' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l html -d 'The report as one page with charts, which needs no other file and no network' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l hdr -d 'FILE.hlog: latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
@@ -200,10 +200,10 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l ascii -d 'No chara
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s v -l verbose -d 'Say more: every failed job'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s q -l quiet -d 'Nothing on stderr but what ends the run'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s h -l help -d 'Print help; -h is shorter'
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l qps -l rate -d 'Requests per time, 10 (a second) or 600/m; a token bucket' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l window -l sliding-window -d 'At most N sends in ANY window of DUR; repeatable' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l max-attempts -d 'Tries of a job, 1 is no retry; --retries N is one more' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l max-attempts -d 'Tries of a job; 1 is no retry, --retries N is N + 1' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l mock -d 'Send everything to the modelled API, in this process; SPEC after a =: latency=50ms, limit=10/1s window, fail=503:1%, …' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s o -l output -d 'Results, one JSON line per job; default: stdout, if that is not a terminal' -r -F
@@ -271,7 +271,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -l read-timeout -d
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l retry-if-json -d 'Where a body says that its answer is no success, a JSON pointer: what stands there, but for null and nothing, is an error' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -s X -l method -d 'The method of jobs that name none' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l data -d 'The body of jobs that have none; with names of columns as in --url, whose values are escaped if it is JSON' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l base-url -d 'What stands before relative URLs, with its path' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l transport -d 'What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and reqwest where a proxy of the environment stands before the server' -r -f -a "auto\t''
 direct\t''
@@ -330,7 +330,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand replay" -l report -d 'The 
 json\t'For programs'
 csv\t'For spreadsheets'
 none\t'No report'"
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l report-file -d 'Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l report-file -d 'Where the report goes; default: stdout, but of a run stderr, among its messages: programs that read it name a FILE' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l html -d 'The report as one page with charts, which needs no other file and no network' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l hdr -d 'FILE.hlog: latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
@@ -388,7 +388,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -l key -d 'The ke
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -s X -l method -d 'The method of jobs that name none' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l data -d 'The body of jobs that have none; with names of columns as in --url, whose values are escaped if it is JSON' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l base-url -d 'What stands before relative URLs, with its path' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l format -d 'har, anthropic-batch, openai-batch, cookbook, vegeta, access-log, gor, json, jsonl, csv, tsv, urls; default: by content, else by the name' -r -f -a "har\t''
 anthropic-batch\t''
@@ -414,7 +414,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand compare" -l report -d 'The
 json\t'For programs'
 csv\t'For spreadsheets'
 none\t'No report'"
-complete -c shaper -n "__fish_shaper_using_subcommand compare" -l report-file -d 'Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand compare" -l report-file -d 'Where the report goes; default: stdout, but of a run stderr, among its messages: programs that read it name a FILE' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l html -d 'The report as one page with charts, which needs no other file and no network' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand compare" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
 always\t'Always'
@@ -434,7 +434,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l latency -d 'How l
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l latency-from -d 'The same from the results of a run: as long as its `ok` answers took' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l api -d 'A whole API, as for --mock: latency=50ms,limit=10/1s window,slots=8,fail=503:1%,tokens=N,…' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l price -d 'What units cost: PRICE/UNITS (2.5/1M), or of the parts input:2.5/1M,output:10/1M' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l qps -l rate -d 'Requests per time, 10 (a second) or 600/m; a token bucket' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f
@@ -465,7 +465,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l refund -d 'What w
 never\t''"
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l oversize -d 'A job that costs more than a limit ever holds: fail, wait (until the limit is full; it owes the rest)' -r -f -a "fail\t''
 wait\t''"
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l max-attempts -d 'Tries of a job, 1 is no retry; --retries N is one more' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l max-attempts -d 'Tries of a job; 1 is no retry, --retries N is N + 1' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l retries -d 'The same as --max-attempts N+1' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l backoff -d 'The rest before the k-th retry is MIN x 2^(k-1), at most MAX; a server\'s Retry-After is a floor' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l jitter -d 'How rests are spread: full, equal, decorrelated, none' -r -f -a "full\t''
@@ -496,7 +496,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l timeout -d 'The l
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -s X -l method -d 'The method of jobs that name none' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l data -d 'The body of jobs that have none; with names of columns as in --url, whose values are escaped if it is JSON' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l base-url -d 'What stands before relative URLs, with its path' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l format -d 'har, anthropic-batch, openai-batch, cookbook, vegeta, access-log, gor, json, jsonl, csv, tsv, urls; default: by content, else by the name' -r -f -a "har\t''
 anthropic-batch\t''
@@ -522,7 +522,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l report -d 'The re
 json\t'For programs'
 csv\t'For spreadsheets'
 none\t'No report'"
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l report-file -d 'Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l report-file -d 'Where the report goes; default: stdout, but of a run stderr, among its messages: programs that read it name a FILE' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -560,7 +560,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand check" -l rewrite -d 'What
 complete -c shaper -n "__fish_shaper_using_subcommand check" -s H -l header -d 'A header for every job, or @FILE with one in each line; a job\'s own wins; with names of columns as in --url' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l bearer-env -d 'Send `authorization: Bearer` with the value of this environment variable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -s X -l method -d 'The method of jobs that name none' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand check" -l data -d 'The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand check" -l data -d 'The body of jobs that have none; with names of columns as in --url, whose values are escaped if it is JSON' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l base-url -d 'What stands before relative URLs, with its path' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l estimate -d 'How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output); o200k, cl100k, openai in a build with the feature bpe' -r -f -a "chars\t''
 o200k\t''
@@ -578,7 +578,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand check" -l replay -d 'Check
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l ascii -d 'No characters outside ASCII'
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l strict -d 'Check the whole input first; any bad line stops before the first send'
 complete -c shaper -n "__fish_shaper_using_subcommand check" -s h -l help -d 'Print help; -h is shorter'
-complete -c shaper -n "__fish_shaper_using_subcommand verify" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -l qps -l rate -d 'Requests per time, 10 (a second) or 600/m; a token bucket' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f
@@ -602,14 +602,14 @@ complete -c shaper -n "__fish_shaper_using_subcommand report" -l report -d 'The 
 json\t'For programs'
 csv\t'For spreadsheets'
 none\t'No report'"
-complete -c shaper -n "__fish_shaper_using_subcommand report" -l report-file -d 'Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE' -r -F
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l report-file -d 'Where the report goes; default: stdout, but of a run stderr, among its messages: programs that read it name a FILE' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l html -d 'The report as one page with charts, which needs no other file and no network' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l hdr -d 'FILE.hlog: latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l color -d 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never' -r -f -a "auto\t'In a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `late_p99>100ms`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand report" -l qps -l rate -d 'Requests per time, a token bucket' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l qps -l rate -d 'Requests per time, 10 (a second) or 600/m; a token bucket' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f

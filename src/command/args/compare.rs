@@ -21,7 +21,7 @@ use crate::units::{Cost, Rate};
     mut_arg("hdr", |arg| arg.hide(true)),
 )]
 pub(in crate::command) struct CompareArgs {
-    /// Files of jobs (JSON lines, or a list of URLs), `-` is stdin; without them equal jobs that come at once
+    /// Files of jobs, as to run; `-` is stdin; without them equal jobs that come at once
     #[arg(id = "jobs", value_name = "JOBS")]
     pub(in crate::command) files: Vec<PathBuf>,
 

@@ -31,7 +31,7 @@ Exit codes: 0 planned, 1 a job can never fit a limit, or none would be ok, 2 fla
 3 report not written, 130 interrupted, 143 terminated, 141 stdout closed."
 )]
 pub(in crate::command) struct PlanArgs {
-    /// Files of jobs (JSON lines, or a list of URLs); `-`, or nothing while stdin is not a terminal, is stdin
+    /// Files of jobs, as to run; `-`, or nothing while stdin is not a terminal, is stdin
     #[arg(value_name = "JOBS")]
     pub(in crate::command) jobs: Vec<PathBuf>,
 

@@ -136,7 +136,7 @@ pub(in crate::command) struct LimitArgs {
     /// Slots: requests in flight
     #[arg(short, long, value_name = "N|none", default_value = "10", allow_hyphen_values = true, value_parser = count_or_none)]
     pub(in crate::command) concurrency: Bound<Cost>,
-    /// Requests per time, a token bucket
+    /// Requests per time, 10 (a second) or 600/m; a token bucket
     #[arg(long, alias = "rate", value_name = "RATE", allow_hyphen_values = true, value_parser = rate_or_none)]
     pub(in crate::command) qps: Option<Bound<Rate>>,
     /// Requests per minute, a token bucket; with --qps both hold
@@ -212,7 +212,7 @@ const RETRY: &str = "Retry";
 #[derive(Debug, Args)]
 #[command(next_help_heading = RETRY)]
 pub(in crate::command) struct RetryArgs {
-    /// Tries of a job, 1 is no retry; --retries N is one more
+    /// Tries of a job; 1 is no retry, --retries N is N + 1
     #[arg(long, value_name = "N", default_value = "5", allow_hyphen_values = true, value_parser = attempts)]
     pub(in crate::command) max_attempts: u32,
     /// The same as --max-attempts N+1
@@ -484,7 +484,7 @@ pub(in crate::command) struct JobArgs {
     /// The method of jobs that name none
     #[arg(short = 'X', long, value_name = "METHOD", value_parser = method)]
     pub(in crate::command) method: Option<Method>,
-    /// The body of jobs that have none; with names of columns as in --url, in JSON escaped as it takes it there
+    /// The body of jobs that have none; with names of columns as in --url, whose values are escaped if it is JSON
     #[arg(long, value_name = "TEXT")]
     pub(in crate::command) data: Option<String>,
     /// What stands before relative URLs, with its path

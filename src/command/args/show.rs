@@ -20,7 +20,7 @@ pub(in crate::command) struct ShowArgs {
         hide_possible_values = true
     )]
     pub(in crate::command) report: ReportForm,
-    /// Where the report goes; default: stdout, but after a run stderr, where messages stand, too: programs name a FILE
+    /// Where the report goes; default: stdout, but of a run stderr, among its messages: programs that read it name a FILE
     #[arg(long, value_name = "FILE|-")]
     pub(in crate::command) report_file: Option<PathBuf>,
     /// The report as one page with charts, which needs no other file and no network
