@@ -39,8 +39,8 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             break
         }
         'shaper;run' {
-            [CompletionResult]::new('--qps', '--qps', [CompletionResultType]::ParameterName, 'Requests per time, 10 (a second) or 600/m; a token bucket')
-            [CompletionResult]::new('--rate', '--rate', [CompletionResultType]::ParameterName, 'Requests per time, 10 (a second) or 600/m; a token bucket')
+            [CompletionResult]::new('--qps', '--qps', [CompletionResultType]::ParameterName, 'Requests per time (10/s, 600/m), a token bucket')
+            [CompletionResult]::new('--rate', '--rate', [CompletionResultType]::ParameterName, 'Requests per time (10/s, 600/m), a token bucket')
             [CompletionResult]::new('--tpm', '--tpm', [CompletionResultType]::ParameterName, 'Units (LLM tokens) per minute; a job says its own or is estimated')
             [CompletionResult]::new('--window', '--window', [CompletionResultType]::ParameterName, 'At most N sends in ANY window of DUR; repeatable')
             [CompletionResult]::new('--sliding-window', '--sliding-window', [CompletionResultType]::ParameterName, 'At most N sends in ANY window of DUR; repeatable')
@@ -161,8 +161,8 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             break
         }
         'shaper;replay' {
-            [CompletionResult]::new('--qps', '--qps', [CompletionResultType]::ParameterName, 'Requests per time, 10 (a second) or 600/m; a token bucket')
-            [CompletionResult]::new('--rate', '--rate', [CompletionResultType]::ParameterName, 'Requests per time, 10 (a second) or 600/m; a token bucket')
+            [CompletionResult]::new('--qps', '--qps', [CompletionResultType]::ParameterName, 'Requests per time (10/s, 600/m), a token bucket')
+            [CompletionResult]::new('--rate', '--rate', [CompletionResultType]::ParameterName, 'Requests per time (10/s, 600/m), a token bucket')
             [CompletionResult]::new('--tpm', '--tpm', [CompletionResultType]::ParameterName, 'Units (LLM tokens) per minute; a job says its own or is estimated')
             [CompletionResult]::new('--window', '--window', [CompletionResultType]::ParameterName, 'At most N sends in ANY window of DUR; repeatable')
             [CompletionResult]::new('--sliding-window', '--sliding-window', [CompletionResultType]::ParameterName, 'At most N sends in ANY window of DUR; repeatable')
@@ -348,8 +348,8 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             [CompletionResult]::new('--latency-from', '--latency-from', [CompletionResultType]::ParameterName, 'The same from the results of a run: as long as its `ok` answers took')
             [CompletionResult]::new('--api', '--api', [CompletionResultType]::ParameterName, 'A whole API, as for --mock: latency=50ms,limit=10/1s window,slots=8,fail=503:1%,tokens=N,…')
             [CompletionResult]::new('--price', '--price', [CompletionResultType]::ParameterName, 'What units cost: PRICE/UNITS (2.5/1M), or of the parts input:2.5/1M,output:10/1M')
-            [CompletionResult]::new('--qps', '--qps', [CompletionResultType]::ParameterName, 'Requests per time, 10 (a second) or 600/m; a token bucket')
-            [CompletionResult]::new('--rate', '--rate', [CompletionResultType]::ParameterName, 'Requests per time, 10 (a second) or 600/m; a token bucket')
+            [CompletionResult]::new('--qps', '--qps', [CompletionResultType]::ParameterName, 'Requests per time (10/s, 600/m), a token bucket')
+            [CompletionResult]::new('--rate', '--rate', [CompletionResultType]::ParameterName, 'Requests per time (10/s, 600/m), a token bucket')
             [CompletionResult]::new('--rpm', '--rpm', [CompletionResultType]::ParameterName, 'Requests per minute, a token bucket; with --qps both hold')
             [CompletionResult]::new('--burst', '--burst', [CompletionResultType]::ParameterName, 'Capacity and start level of --qps and --rpm; a time (4s) is that time''s worth; 1 is smooth')
             [CompletionResult]::new('--tpm', '--tpm', [CompletionResultType]::ParameterName, 'Units (LLM tokens) per minute; a job says its own or is estimated')
@@ -453,8 +453,8 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             break
         }
         'shaper;verify' {
-            [CompletionResult]::new('--qps', '--qps', [CompletionResultType]::ParameterName, 'Requests per time, 10 (a second) or 600/m; a token bucket')
-            [CompletionResult]::new('--rate', '--rate', [CompletionResultType]::ParameterName, 'Requests per time, 10 (a second) or 600/m; a token bucket')
+            [CompletionResult]::new('--qps', '--qps', [CompletionResultType]::ParameterName, 'Requests per time (10/s, 600/m), a token bucket')
+            [CompletionResult]::new('--rate', '--rate', [CompletionResultType]::ParameterName, 'Requests per time (10/s, 600/m), a token bucket')
             [CompletionResult]::new('--rpm', '--rpm', [CompletionResultType]::ParameterName, 'Requests per minute, a token bucket; with --qps both hold')
             [CompletionResult]::new('--burst', '--burst', [CompletionResultType]::ParameterName, 'Capacity and start level of --qps and --rpm; a time (4s) is that time''s worth; 1 is smooth')
             [CompletionResult]::new('--tpm', '--tpm', [CompletionResultType]::ParameterName, 'Units (LLM tokens) per minute; a job says its own or is estimated')
@@ -481,8 +481,8 @@ Register-ArgumentCompleter -Native -CommandName 'shaper' -ScriptBlock {
             [CompletionResult]::new('--hdr', '--hdr', [CompletionResultType]::ParameterName, 'FILE.hlog: latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never')
             [CompletionResult]::new('--fail-if', '--fail-if', [CompletionResultType]::ParameterName, 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `late_p99>100ms`, `failed>1%`, `429>0`, `rate<9.5/s`')
-            [CompletionResult]::new('--qps', '--qps', [CompletionResultType]::ParameterName, 'Requests per time, 10 (a second) or 600/m; a token bucket')
-            [CompletionResult]::new('--rate', '--rate', [CompletionResultType]::ParameterName, 'Requests per time, 10 (a second) or 600/m; a token bucket')
+            [CompletionResult]::new('--qps', '--qps', [CompletionResultType]::ParameterName, 'Requests per time (10/s, 600/m), a token bucket')
+            [CompletionResult]::new('--rate', '--rate', [CompletionResultType]::ParameterName, 'Requests per time (10/s, 600/m), a token bucket')
             [CompletionResult]::new('--rpm', '--rpm', [CompletionResultType]::ParameterName, 'Requests per minute, a token bucket; with --qps both hold')
             [CompletionResult]::new('--burst', '--burst', [CompletionResultType]::ParameterName, 'Capacity and start level of --qps and --rpm; a time (4s) is that time''s worth; 1 is smooth')
             [CompletionResult]::new('--tpm', '--tpm', [CompletionResultType]::ParameterName, 'Units (LLM tokens) per minute; a job says its own or is estimated')

@@ -35,8 +35,8 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand man 'Print the manual, for man'
         }
         &'shaper;run'= {
-            cand --qps 'Requests per time, 10 (a second) or 600/m; a token bucket'
-            cand --rate 'Requests per time, 10 (a second) or 600/m; a token bucket'
+            cand --qps 'Requests per time (10/s, 600/m), a token bucket'
+            cand --rate 'Requests per time (10/s, 600/m), a token bucket'
             cand --tpm 'Units (LLM tokens) per minute; a job says its own or is estimated'
             cand --window 'At most N sends in ANY window of DUR; repeatable'
             cand --sliding-window 'At most N sends in ANY window of DUR; repeatable'
@@ -156,8 +156,8 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --help 'Print help; -h is shorter'
         }
         &'shaper;replay'= {
-            cand --qps 'Requests per time, 10 (a second) or 600/m; a token bucket'
-            cand --rate 'Requests per time, 10 (a second) or 600/m; a token bucket'
+            cand --qps 'Requests per time (10/s, 600/m), a token bucket'
+            cand --rate 'Requests per time (10/s, 600/m), a token bucket'
             cand --tpm 'Units (LLM tokens) per minute; a job says its own or is estimated'
             cand --window 'At most N sends in ANY window of DUR; repeatable'
             cand --sliding-window 'At most N sends in ANY window of DUR; repeatable'
@@ -341,8 +341,8 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --latency-from 'The same from the results of a run: as long as its `ok` answers took'
             cand --api 'A whole API, as for --mock: latency=50ms,limit=10/1s window,slots=8,fail=503:1%,tokens=N,…'
             cand --price 'What units cost: PRICE/UNITS (2.5/1M), or of the parts input:2.5/1M,output:10/1M'
-            cand --qps 'Requests per time, 10 (a second) or 600/m; a token bucket'
-            cand --rate 'Requests per time, 10 (a second) or 600/m; a token bucket'
+            cand --qps 'Requests per time (10/s, 600/m), a token bucket'
+            cand --rate 'Requests per time (10/s, 600/m), a token bucket'
             cand --rpm 'Requests per minute, a token bucket; with --qps both hold'
             cand --burst 'Capacity and start level of --qps and --rpm; a time (4s) is that time''s worth; 1 is smooth'
             cand --tpm 'Units (LLM tokens) per minute; a job says its own or is estimated'
@@ -444,8 +444,8 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --help 'Print help; -h is shorter'
         }
         &'shaper;verify'= {
-            cand --qps 'Requests per time, 10 (a second) or 600/m; a token bucket'
-            cand --rate 'Requests per time, 10 (a second) or 600/m; a token bucket'
+            cand --qps 'Requests per time (10/s, 600/m), a token bucket'
+            cand --rate 'Requests per time (10/s, 600/m), a token bucket'
             cand --rpm 'Requests per minute, a token bucket; with --qps both hold'
             cand --burst 'Capacity and start level of --qps and --rpm; a time (4s) is that time''s worth; 1 is smooth'
             cand --tpm 'Units (LLM tokens) per minute; a job says its own or is estimated'
@@ -471,8 +471,8 @@ set edit:completion:arg-completer[shaper] = {|@words|
             cand --hdr 'FILE.hlog: latencies as a log of `HdrHistogram`; FILE.hgrm or FILE.txt: percentiles to plot, of `service_ok`, or as in `x.since_due_ok.hgrm`; repeatable'
             cand --color 'Colour: auto (in a terminal, unless `NO_COLOR` is set), always, never'
             cand --fail-if 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `late_p99>100ms`, `failed>1%`, `429>0`, `rate<9.5/s`'
-            cand --qps 'Requests per time, 10 (a second) or 600/m; a token bucket'
-            cand --rate 'Requests per time, 10 (a second) or 600/m; a token bucket'
+            cand --qps 'Requests per time (10/s, 600/m), a token bucket'
+            cand --rate 'Requests per time (10/s, 600/m), a token bucket'
             cand --rpm 'Requests per minute, a token bucket; with --qps both hold'
             cand --burst 'Capacity and start level of --qps and --rpm; a time (4s) is that time''s worth; 1 is smooth'
             cand --tpm 'Units (LLM tokens) per minute; a job says its own or is estimated'

@@ -38,7 +38,7 @@ complete -c shaper -n "__fish_shaper_needs_command" -f -a "mock" -d 'Serve the m
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "completions" -d 'Print the script that completes this command line in a shell'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "help" -d 'Help on a command, or (help limits) which limit suits a server'
 complete -c shaper -n "__fish_shaper_needs_command" -f -a "man" -d 'Print the manual, for man'
-complete -c shaper -n "__fish_shaper_using_subcommand run" -l qps -l rate -d 'Requests per time, 10 (a second) or 600/m; a token bucket' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand run" -l qps -l rate -d 'Requests per time (10/s, 600/m), a token bucket' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l window -l sliding-window -d 'At most N sends in ANY window of DUR; repeatable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand run" -l max-attempts -d 'Tries of a job; 1 is no retry, --retries N is N + 1' -r -f
@@ -200,7 +200,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand run" -l ascii -d 'No chara
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s v -l verbose -d 'Say more: every failed job'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s q -l quiet -d 'Nothing on stderr but what ends the run'
 complete -c shaper -n "__fish_shaper_using_subcommand run" -s h -l help -d 'Print help; -h is shorter'
-complete -c shaper -n "__fish_shaper_using_subcommand replay" -l qps -l rate -d 'Requests per time, 10 (a second) or 600/m; a token bucket' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand replay" -l qps -l rate -d 'Requests per time (10/s, 600/m), a token bucket' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l window -l sliding-window -d 'At most N sends in ANY window of DUR; repeatable' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand replay" -l max-attempts -d 'Tries of a job; 1 is no retry, --retries N is N + 1' -r -f
@@ -434,7 +434,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand plan" -l latency -d 'How l
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l latency-from -d 'The same from the results of a run: as long as its `ok` answers took' -r -F
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l api -d 'A whole API, as for --mock: latency=50ms,limit=10/1s window,slots=8,fail=503:1%,tokens=N,…' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l price -d 'What units cost: PRICE/UNITS (2.5/1M), or of the parts input:2.5/1M,output:10/1M' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand plan" -l qps -l rate -d 'Requests per time, 10 (a second) or 600/m; a token bucket' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand plan" -l qps -l rate -d 'Requests per time (10/s, 600/m), a token bucket' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand plan" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f
@@ -578,7 +578,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand check" -l replay -d 'Check
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l ascii -d 'No characters outside ASCII'
 complete -c shaper -n "__fish_shaper_using_subcommand check" -l strict -d 'Check the whole input first; any bad line stops before the first send'
 complete -c shaper -n "__fish_shaper_using_subcommand check" -s h -l help -d 'Print help; -h is shorter'
-complete -c shaper -n "__fish_shaper_using_subcommand verify" -l qps -l rate -d 'Requests per time, 10 (a second) or 600/m; a token bucket' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand verify" -l qps -l rate -d 'Requests per time (10/s, 600/m), a token bucket' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand verify" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f
@@ -609,7 +609,7 @@ complete -c shaper -n "__fish_shaper_using_subcommand report" -l color -d 'Colou
 always\t'Always'
 never\t'Never'"
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l fail-if -d 'Exit with 5 if this is true at the end, else with 0 whatever failed; repeatable: `p99>500ms`, `due_p99>1s`, `late_p99>100ms`, `failed>1%`, `429>0`, `rate<9.5/s`' -r -f
-complete -c shaper -n "__fish_shaper_using_subcommand report" -l qps -l rate -d 'Requests per time, 10 (a second) or 600/m; a token bucket' -r -f
+complete -c shaper -n "__fish_shaper_using_subcommand report" -l qps -l rate -d 'Requests per time (10/s, 600/m), a token bucket' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l rpm -d 'Requests per minute, a token bucket; with --qps both hold' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l burst -d 'Capacity and start level of --qps and --rpm; a time (4s) is that time\'s worth; 1 is smooth' -r -f
 complete -c shaper -n "__fish_shaper_using_subcommand report" -l tpm -d 'Units (LLM tokens) per minute; a job says its own or is estimated' -r -f

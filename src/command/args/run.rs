@@ -136,7 +136,7 @@ pub(in crate::command) struct LimitArgs {
     /// Slots: requests in flight
     #[arg(short, long, value_name = "N|none", default_value = "10", allow_hyphen_values = true, value_parser = count_or_none)]
     pub(in crate::command) concurrency: Bound<Cost>,
-    /// Requests per time, 10 (a second) or 600/m; a token bucket
+    /// Requests per time (10/s, 600/m), a token bucket
     #[arg(long, alias = "rate", value_name = "RATE", allow_hyphen_values = true, value_parser = rate_or_none)]
     pub(in crate::command) qps: Option<Bound<Rate>>,
     /// Requests per minute, a token bucket; with --qps both hold
