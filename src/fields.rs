@@ -49,7 +49,7 @@ impl Fields {
         })
     }
 
-    /// The first value of this name.
+    /// The first value of this name; `None` if there is none.
     pub fn get(&self, name: &HeaderName) -> Option<&[u8]> {
         self.get_all(name).next()
     }

@@ -106,7 +106,7 @@ impl Job {
         self.kept.shared_body()
     }
 
-    /// A JSON text, echoed in the result as it was written.
+    /// A JSON text, echoed in the result as it was written; `None` if it has none.
     pub fn meta(&self) -> Option<&[u8]> {
         self.kept.meta()
     }
@@ -314,7 +314,7 @@ impl fmt::Display for Origin {
 pub struct JobHash(pub u64);
 
 impl JobHash {
-    /// As it is shown: 16 hex digits.
+    /// As it is shown: 16 hex digits; `None` of any other text.
     pub fn of(text: &str) -> Option<Self> {
         let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let hash = u64::from_str_radix(text, 16).ok().filter(|_| digits);

@@ -153,7 +153,7 @@ impl FailureKind {
         Self::Redirect,
     ];
 
-    /// The kind of this word.
+    /// The kind of this word; `None` of any other.
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
@@ -260,12 +260,12 @@ impl Try {
         hop.unwrap_or(self.granted)
     }
 
-    /// When its last request was sent.
+    /// When its last request was sent: after redirects the last of those; `None` if nothing of it was.
     pub fn sent_last(&self) -> Option<Tick> {
         self.hops.last().map_or(self.sent, |hop| hop.sent)
     }
 
-    /// When the first byte of the answer to its last request came.
+    /// When the first byte of the answer to its last request came; `None` if none did.
     pub fn first_byte_last(&self) -> Option<Tick> {
         self.hops
             .last()
@@ -451,7 +451,7 @@ impl From<NoJob> for Status {
 }
 
 impl Status {
-    /// The status of this word.
+    /// The status of this word; `None` of any other.
     pub fn of(word: &str) -> Option<Self> {
         let all = [Self::Ok, Self::Failed, Self::Invalid, Self::Skipped];
         all.into_iter().find(|status| status.word() == word)

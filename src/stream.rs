@@ -67,7 +67,7 @@ impl Stream {
         each(took, self.output())
     }
 
-    /// The same as tokens per second.
+    /// The same as tokens per second, those after the first; `None` of fewer than two, or where they took no time.
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     pub fn per_second(&self) -> Option<f64> {
         let took = self.took().filter(|took| !took.is_zero())?;

@@ -256,7 +256,8 @@ impl Refused {
 }
 
 impl Client {
-    /// A client for `http` at once, and for `https` when the first job wants it.
+    /// A client for `http` at once, and for `https` when the first job wants it. Fails if the library refuses
+    /// its settings.
     pub fn new(spec: ClientSpec) -> Result<Self, Problem> {
         let tls = Tls::of(&spec.tls, spec.http);
         let library = Setup::new(&spec, &tls)

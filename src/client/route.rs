@@ -135,7 +135,7 @@ impl Route {
         proxy.as_ref().map(|(proxy, _)| proxy.place())
     }
 
-    /// What is said of the proxies before the first send.
+    /// What is said of the proxies before the first send; `None` if there are none.
     pub fn note(&self) -> Option<String> {
         let Self::Proxies(proxies) = self else {
             return None;

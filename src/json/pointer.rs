@@ -24,7 +24,7 @@ impl Pointer {
         &self.0
     }
 
-    /// What stands there, as it is written; see [`find`].
+    /// What stands there, as it is written; `None` if nothing does, see [`find`].
     pub fn find<'a>(&self, json: &'a str) -> Option<&'a RawValue> {
         find(json, self.steps())
     }

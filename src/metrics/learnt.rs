@@ -185,7 +185,7 @@ impl ToldLimit {
         }
     }
 
-    /// The option that sets it.
+    /// The option that sets it; `None` where it does not tell in which time.
     pub fn option(&self) -> Option<String> {
         Some(option_for(self.counts, &self.rate()?))
     }

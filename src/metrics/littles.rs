@@ -138,7 +138,7 @@ impl Theory {
             .find(|ceiling| matches!(ceiling.cause, Cause::Slots(..)))
     }
 
-    /// A rate as a share of it.
+    /// A rate as a share of it, 1 for all; `None` where there is none.
     pub fn ratio(&self, rate: f64) -> Option<f64> {
         let ceiling = self.slots_ceiling()?.rate;
         (ceiling > 0.0).then(|| rate / ceiling)

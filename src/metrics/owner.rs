@@ -102,7 +102,7 @@ impl Owner {
         })
     }
 
-    /// The one of this word.
+    /// The one of this word; `None` of any other.
     pub fn of(word: &str) -> Option<Self> {
         match word.strip_prefix("limit ") {
             Some(number) => {

@@ -28,7 +28,8 @@ pub struct ArrivalLog {
 }
 
 impl ArrivalLog {
-    /// Opens the file. Refuses an existing regular file with content, as results may be in it.
+    /// Opens the file, and makes it if need be. Refuses what cannot be written, and an existing regular file with content,
+    /// as results may be in it.
     pub fn create(path: &Path) -> Result<Self, Problem> {
         let unusable = |why: io::Error| {
             let what = format!("cannot be written: {why}");

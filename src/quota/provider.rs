@@ -90,7 +90,7 @@ impl Provider {
         })
     }
 
-    /// The provider that this host belongs to.
+    /// The provider that this host belongs to, by its name or the end of it; `None` of a host of nobody known.
     pub fn of_host(host: &str) -> Option<&'static Self> {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let is_below = |end: &&str| {

@@ -62,7 +62,7 @@ impl Scan {
         self.spans = vec![whole];
     }
 
-    /// First grant and last end of all.
+    /// First grant and last end of all; `None` where no try tells its moments.
     pub fn span(&self) -> Option<(Tick, Tick)> {
         let spans = self.spans.iter().flatten();
         let from = spans.clone().map(|span| span.0).min();

@@ -27,7 +27,7 @@ pub struct Sends {
     pub torn: Option<u64>,
 }
 
-/// Refuses what can be read only once.
+/// Refuses what cannot be opened, and what can be read only once: pipes and devices.
 pub fn check(path: &Path) -> Result<(), Problem> {
     regular(path)
         .map(drop)

@@ -203,7 +203,7 @@ impl Policy {
         self.max_retry_after.is_some() && asked > self.max_retry_after
     }
 
-    /// Why an answer with the status of a success is none, by its body.
+    /// Why an answer with the status of a success is none, by its body; `None` if it is one, or has another status.
     pub fn fault<'a>(&self, reply: &'a Reply) -> Option<&'a str> {
         let fault = reply.fault.as_deref()?;
         self.ok.has(reply.head.status.as_u16()).then_some(fault)

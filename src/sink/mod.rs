@@ -264,7 +264,7 @@ impl Sink {
         };
     }
 
-    /// When [`Sink::live`] wants to be called.
+    /// When [`Sink::live`] wants to be called; `None`: never, as nothing is written on this thread.
     pub fn due(&self) -> Option<Tick> {
         match &self.way {
             Way::Here(here) => Some(here.due()),

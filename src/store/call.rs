@@ -91,7 +91,7 @@ impl Call {
 /// What the script has said.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// This run is one of so many now.
+    /// This run is one of so many now, itself among them.
     Joined(u32),
     /// The limits of those who are there, which are others.
     Others(String),
@@ -118,7 +118,9 @@ impl Caller {
     /// So many wishes go into one call, whatever they are.
     pub const FITS: usize = ASKS;
 
-    /// Checks that the script can count these limits.
+    /// Checks that the script can count these limits. It is a problem of usage if a name is empty or has `{` or `}`, if a
+    /// period is no whole number of microseconds, or if a count, a burst or a period is too large to stay exact there:
+    /// 2^36 for windows, 2^50 microseconds, and for buckets 2^31 per period and 2^50 of burst times period, both in lowest terms.
     pub fn new(shared: &Shared, who: Who) -> Result<Self, Problem> {
         Ok(Self {
             name: shared.name.clone(),
@@ -177,7 +179,7 @@ impl Caller {
         }
     }
 
-    /// What the script has answered to a request to join.
+    /// What the script has answered to a request to join; a problem of the store if that cannot be read.
     pub fn hear_join(&mut self, reply: &str) -> Result<Heard, Problem> {
         let (word, rest) = reply.split_once(' ').unwrap_or((reply, ""));
         match word {
@@ -192,7 +194,7 @@ impl Caller {
         }
     }
 
-    /// What the script has answered to a call.
+    /// What the script has answered to a call; a problem of the store if that cannot be read, or is not what was asked.
     pub fn hear(&mut self, call: &Call, reply: &str) -> Result<Heard, Problem> {
         let (line, lore) = reply.split_once('\n').unwrap_or((reply, ""));
         let mut words = line.split_ascii_whitespace();

@@ -50,6 +50,10 @@ pub struct Store {
 impl Store {
     /// Joins those who share these limits, within `patience`. What the store says is told by `tell`, with its moment.
     ///
+    /// It is a problem of usage if others share other limits under this name, or the store cannot count these
+    /// ([`Caller::new`]); one of the store if it refuses this user, cannot run the script, or is not there within `patience`:
+    /// it is asked again until then, with rests between.
+    ///
     /// To be called within a tokio runtime, as the others.
     pub async fn join(
         address: &Address,
@@ -75,7 +79,8 @@ impl Store {
         })
     }
 
-    /// The same without waiting for it: it goes on trying, and says `Away` and `Back` as later in a run.
+    /// The same without waiting for it: it goes on trying, and says `Away` and `Back` as later in a run. Fails at once only
+    /// for limits that the store cannot count; all else that is wrong with it is told as `Unfit`.
     pub fn join_later(
         address: &Address,
         shared: &Shared,
@@ -92,7 +97,8 @@ impl Store {
         })
     }
 
-    /// What should be said of this store before a run, though it works.
+    /// What should be said of this store before a run, though it works: that it may throw out keys that count. `None` if it
+    /// does not, does not tell, or was not waited for.
     pub fn caution(&self) -> Option<&str> {
         self.caution.as_deref()
     }
