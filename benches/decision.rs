@@ -58,15 +58,8 @@ fn rules(limits: &[&str], look_ahead: usize) -> Rules {
 
 /// A job of the key of its number.
 fn job(nth: u64, keys: u64) -> Job {
-    let place = Place {
-        file: "-".into(),
-        line: nth + 1,
-    };
-    let target = Target {
-        hidden: shaper::secret::Hidden::default(),
-        written: "http://api/".into(),
-        url: "http://api/".parse().expect("it is a URL"),
-    };
+    let place = Place::new("-", nth + 1);
+    let target: Target = "http://api/".parse().expect("it is a URL");
     Job {
         units: Some(Units {
             input: 60,

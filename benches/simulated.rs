@@ -114,16 +114,9 @@ fn rules(slots: Option<Cost>, limits: &[&str]) -> Rules {
 fn lines(count: u64) -> impl Iterator<Item = Line> {
     let file: Arc<str> = "-".into();
     let origin = Origin("http://api".into());
-    let target = Target {
-        hidden: shaper::secret::Hidden::default(),
-        written: "http://api/".into(),
-        url: "http://api/".parse().expect("it is a URL"),
-    };
+    let target: Target = "http://api/".parse().expect("it is a URL");
     (0..count).map(move |nth| {
-        let place = Place {
-            file: Arc::clone(&file),
-            line: nth + 1,
-        };
+        let place = Place::new(Arc::clone(&file), nth + 1);
         let job = Job {
             units: Some(Units {
                 input: 100,

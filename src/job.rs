@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
 use memchr::memchr3;
-use url::{Position, Url};
+use url::{ParseError, Position, Url};
 
 use crate::headers::Lines;
 use crate::kept::Kept;
@@ -202,6 +203,29 @@ const SECRET_PARAMETERS: [&str; 38] = [
     "xgoogsignature",
 ];
 
+impl From<Url> for Target {
+    /// Written as it goes on the wire, and with nothing of it hidden.
+    fn from(url: Url) -> Self {
+        Self {
+            written: url.as_str().into(),
+            url,
+            hidden: Hidden::default(),
+        }
+    }
+}
+
+impl FromStr for Target {
+    type Err = ParseError;
+
+    /// Written so, and with nothing of it hidden.
+    fn from_str(written: &str) -> Result<Self, ParseError> {
+        Ok(Self {
+            written: written.into(),
+            ..Self::from(Url::parse(written)?)
+        })
+    }
+}
+
 impl Target {
     /// The text of the file with credentials (user info, keys in query and fragment) as `***`.
     pub fn shown(&self) -> Cow<'_, str> {
@@ -338,6 +362,12 @@ pub struct Place {
 }
 
 impl Place {
+    /// This line of this file.
+    pub fn new(file: impl Into<Arc<str>>, line: u64) -> Self {
+        let file = file.into();
+        Self { file, line }
+    }
+
     /// The file that this is a line of.
     pub fn path(&self) -> &Path {
         Path::new(&*self.file)
@@ -380,6 +410,22 @@ pub enum NoJob {
     Skipped,
 }
 
+impl BadLine {
+    /// Invalid from its first byte on, without an id, and with a hash of zero.
+    pub fn new(place: Place, what: &str, mend: &str) -> Self {
+        Self {
+            place,
+            below: 0,
+            column: 1,
+            what: what.to_owned(),
+            mend: mend.to_owned(),
+            id: None,
+            hash: JobHash(0),
+            why: NoJob::Invalid,
+        }
+    }
+}
+
 impl fmt::Display for BadLine {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -399,14 +445,11 @@ mod tests {
     use super::*;
 
     fn shown(written: &str) -> String {
-        let url = Url::parse("http://127.0.0.1/").unwrap();
-        Target {
-            hidden: Hidden::default(),
+        let target = Target {
             written: written.into(),
-            url,
-        }
-        .shown()
-        .into_owned()
+            ..Url::parse("http://127.0.0.1/").unwrap().into()
+        };
+        target.shown().into_owned()
     }
 
     #[test]

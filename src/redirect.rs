@@ -10,7 +10,7 @@ use crate::headers::Headers;
 use crate::job::{Job, Keys, Origin, Target, origin_of};
 use crate::kept::{Body, Kept};
 use crate::outcome::{Credentials, Head};
-use crate::secret::{Hidden, is_secret_header};
+use crate::secret::is_secret_header;
 
 /// What is done with an answer that sends its request on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -145,12 +145,7 @@ impl Step {
         let body = body.map(|_| Body::from(asked.shared_body()));
         let had_user = !before.username().is_empty() || before.password().is_some();
         let had_secret = had_user || asked.headers().iter().any(|(name, _)| is_secret(name));
-        let target = Target {
-            written: url.as_str().into(),
-            url,
-            hidden: Hidden::default(),
-        };
-        let target = target.hiding(&asked.target.hidden);
+        let target = Target::from(url).hiding(&asked.target.hidden);
         let origin = Origin(origin_of(&target.url).into());
         let job = Job {
             id: asked.id.clone(),
@@ -236,17 +231,8 @@ mod tests {
     ];
 
     fn job(method: Method, url: &str) -> Job {
-        let place = Place {
-            file: "-".into(),
-            line: 1,
-        };
-        let url = Url::parse(url).unwrap();
-        let origin = Origin(origin_of(&url).into());
-        let target = Target {
-            hidden: crate::secret::Hidden::default(),
-            written: url.as_str().into(),
-            url,
-        };
+        let target = Target::from(Url::parse(url).unwrap());
+        let origin = Origin(origin_of(&target.url).into());
         let mut headers = Headers::default();
         for (name, value) in SENT {
             headers.add(&name.parse().unwrap(), &value.parse().unwrap());
@@ -260,7 +246,7 @@ mod tests {
                 output: 1,
                 source: UnitsFrom::Job,
             }),
-            ..Job::get(place, target, origin)
+            ..Job::get(Place::new("-", 1), target, origin)
         }
     }
 

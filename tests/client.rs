@@ -85,19 +85,10 @@ fn read_request(stream: &mut TcpStream) -> Vec<u8> {
 
 fn job(method: Method, url: &str) -> Job {
     let url = Url::parse(url).unwrap();
-    let place = Place {
-        file: "-".into(),
-        line: 1,
-    };
-    let origin = url.origin().ascii_serialization();
-    let target = Target {
-        hidden: shaper::secret::Hidden::default(),
-        written: url.as_str().into(),
-        url,
-    };
+    let origin = Origin(url.origin().ascii_serialization().into());
     Job {
         method,
-        ..Job::get(place, target, Origin(origin.into()))
+        ..Job::get(Place::new("-", 1), Target::from(url), origin)
     }
 }
 

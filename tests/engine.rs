@@ -44,7 +44,7 @@ use shaper::drive::simulated::{self, Seen, Simulation};
 use shaper::engine::{Action, End, Engine, Event, Grant, Rules};
 use shaper::estimate::Estimator;
 use shaper::fields::Fields;
-use shaper::job::{Job, Origin, Place, Target, Units, UnitsFrom};
+use shaper::job::{BadLine, Job, JobHash, Origin, Place, Target, Units, UnitsFrom};
 use shaper::limit::{Counts, Spec};
 use shaper::metrics::{Cell, Owner, Part, Summary};
 use shaper::outcome::{Failure, FailureKind, Reached, Reply, Status};
@@ -56,16 +56,7 @@ const MILLI: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 
 fn job(line: u64, units: Option<u64>, slots: u64) -> Job {
-    let url = "http://127.0.0.1/";
-    let place = Place {
-        file: "jobs".into(),
-        line,
-    };
-    let target = Target {
-        hidden: shaper::secret::Hidden::default(),
-        written: url.into(),
-        url: url.parse().unwrap(),
-    };
+    let target: Target = "http://127.0.0.1/".parse().unwrap();
     Job {
         units: units.map(|input| Units {
             input,
@@ -73,7 +64,19 @@ fn job(line: u64, units: Option<u64>, slots: u64) -> Job {
             source: UnitsFrom::Job,
         }),
         slots: Cost::new(slots).unwrap(),
-        ..Job::get(place, target, Origin("http://127.0.0.1".into()))
+        ..Job::get(
+            Place::new("jobs", line),
+            target,
+            Origin("http://127.0.0.1".into()),
+        )
+    }
+}
+
+/// A line that is no job.
+fn bad(line: u64) -> BadLine {
+    BadLine {
+        hash: JobHash(line),
+        ..BadLine::new(Place::new("jobs", line), "empty", "write a job")
     }
 }
 

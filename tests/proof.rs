@@ -41,15 +41,7 @@ fn used(line: u64, attempt: u32, surprise: u64) -> u64 {
 
 fn job(line: u64, units: u64) -> Job {
     let url = "http://h.test/";
-    let place = Place {
-        file: "jobs".into(),
-        line,
-    };
-    let target = Target {
-        hidden: shaper::secret::Hidden::default(),
-        written: url.into(),
-        url: url.parse().unwrap(),
-    };
+    let target: Target = url.parse().unwrap();
     let units = Units {
         input: units,
         output: 0,
@@ -57,7 +49,7 @@ fn job(line: u64, units: u64) -> Job {
     };
     Job {
         units: Some(units),
-        ..Job::get(place, target, Origin(url.into()))
+        ..Job::get(Place::new("jobs", line), target, Origin(url.into()))
     }
 }
 

@@ -249,18 +249,10 @@ pub(super) mod tests {
     }
 
     fn of(origin: &str, nth: u64) -> Job {
-        let place = Place {
-            file: "-".into(),
-            line: nth,
-        };
-        let target = Target {
-            hidden: crate::secret::Hidden::default(),
-            written: "http://h/".into(),
-            url: "http://h/".parse().unwrap(),
-        };
+        let target: Target = "http://h/".parse().unwrap();
         Job {
             keys: [Arc::from(nth.to_string())].into(),
-            ..Job::get(place, target, Origin(origin.into()))
+            ..Job::get(Place::new("-", nth), target, Origin(origin.into()))
         }
     }
 

@@ -15,7 +15,7 @@ use crate::dice::{STEP, mix};
 use crate::error::Exit;
 use crate::fields::Fields;
 use crate::headers::Headers;
-use crate::job::{JobHash, NoJob, Origin, Place, Target, Units, UnitsFrom, host_of};
+use crate::job::{JobHash, Origin, Place, Target, Units, UnitsFrom, host_of};
 use crate::kept::Kept;
 use crate::limit::{KeyBy, Known, Lesson, Pace, Spec, Standing, keys_of};
 use crate::outcome::{Reached, Usage};
@@ -303,20 +303,11 @@ impl World {
 
     fn line(&mut self) -> Result<Job, BadLine> {
         let dice = &mut self.dice;
-        let place = Place {
-            file: "jobs".into(),
-            line: self.read,
-        };
+        let place = Place::new("jobs", self.read);
         if dice.once_in(9) {
             return Err(BadLine {
-                place,
-                below: 0,
-                why: NoJob::Invalid,
-                column: 1,
-                what: "empty".to_owned(),
-                mend: "write a job".to_owned(),
-                id: None,
                 hash: JobHash(self.read),
+                ..BadLine::new(place, "empty", "write a job")
             });
         }
         let written = format!("http://host{}/", dice.below(self.hosts));
@@ -327,11 +318,7 @@ impl World {
             KeyBy::Field(_) | KeyBy::Header(_) => Arc::from(&*field),
         });
         let keys: Vec<Arc<str>> = keys.collect();
-        let target = Target {
-            hidden: crate::secret::Hidden::default(),
-            url: written.parse().unwrap(),
-            written: written.as_str().into(),
-        };
+        let target: Target = written.parse().unwrap();
         let method = dice.pick(&[&Method::GET, &Method::POST]).clone();
         let body = Bytes::from(vec![0; usize::try_from(dice.below(2_000)).unwrap()]);
         Ok(Job {

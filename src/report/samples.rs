@@ -1,7 +1,6 @@
 //! Runs that the tests of reports look at, made by hand without an engine. Floor 4: doors.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -9,7 +8,7 @@ use http::StatusCode;
 use super::{Facts, Report, Source, Sources, Standing};
 use crate::engine::{End, Refund, Signal};
 use crate::error::{Exit, Problem};
-use crate::job::{BadLine, JobHash, Keys, NoJob, Place};
+use crate::job::{BadLine, JobHash, Keys, Place};
 use crate::limit::{Counts, Spec};
 use crate::metrics::{AtOnce, HoldOn, LONGEST, Metrics, Owner, Part, Setup, Summary, Turn, Unseen};
 use crate::outcome::{
@@ -429,17 +428,8 @@ impl Run {
         metrics.done(&Outcome {
             seq: job,
             line: Err(BadLine {
-                place: Place {
-                    file: Arc::from("jobs.jsonl"),
-                    line: job + 1,
-                },
-                below: 0,
-                why: NoJob::Invalid,
-                column: 1,
-                what: String::new(),
-                mend: String::new(),
-                id: None,
                 hash: JobHash(job),
+                ..BadLine::new(Place::new("jobs.jsonl", job + 1), "", "")
             }),
             status: verdict,
             tries: vec![done],

@@ -400,19 +400,11 @@ mod tests {
     use crate::job::{Origin, Place, Target};
 
     fn job(id: Option<&str>, hash: u64) -> Job {
-        let place = Place {
-            file: "-".into(),
-            line: 1,
-        };
-        let target = Target {
-            hidden: crate::secret::Hidden::default(),
-            written: "http://h/".into(),
-            url: "http://h/".parse().unwrap(),
-        };
+        let target: Target = "http://h/".parse().unwrap();
         Job {
             id: id.map(Into::into),
             hash: JobHash(hash),
-            ..Job::get(place, target, Origin("http://h".into()))
+            ..Job::get(Place::new("-", 1), target, Origin("http://h".into()))
         }
     }
 

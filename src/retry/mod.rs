@@ -256,7 +256,6 @@ mod tests {
 
     use bytes::Bytes;
     use http::HeaderValue;
-    use url::Url;
 
     use super::*;
     use crate::fields::Fields;
@@ -267,19 +266,11 @@ mod tests {
     use crate::units::Tick;
 
     fn job(method: Method) -> Job {
-        let url = Url::parse("http://127.0.0.1/").unwrap();
-        let place = Place {
-            file: "-".into(),
-            line: 1,
-        };
-        let target = Target {
-            hidden: crate::secret::Hidden::default(),
-            written: url.as_str().into(),
-            url,
-        };
+        let target: Target = "http://127.0.0.1/".parse().unwrap();
+        let origin = Origin("http://127.0.0.1:80".into());
         Job {
             method,
-            ..Job::get(place, target, Origin("http://127.0.0.1:80".into()))
+            ..Job::get(Place::new("-", 1), target, origin)
         }
     }
 

@@ -513,16 +513,14 @@ mod tests {
 
     use bytes::Bytes;
     use http::{Method, StatusCode};
-    use url::Url;
 
     use super::*;
     use crate::headers::Headers;
-    use crate::job::{BadLine, Job, JobHash, Keys, NoJob, Origin, Place, Repeat, Target};
+    use crate::job::{BadLine, Job, JobHash, Origin, Place, Target};
     use crate::kept::Kept;
     use crate::limit::KeyBy;
     use crate::outcome::{Failure, Head, Reached, Reply, Spent, Status, Waits};
     use crate::stream::Gaps;
-    use crate::units::Cost;
 
     const FORM: Form = Form {
         format: Format::Shaper,
@@ -535,10 +533,7 @@ mod tests {
     };
 
     fn place() -> Place {
-        Place {
-            file: "jobs.jsonl".into(),
-            line: 1,
-        }
+        Place::new("jobs.jsonl", 1)
     }
 
     fn meta(text: &str) -> Kept {
@@ -546,25 +541,13 @@ mod tests {
     }
 
     fn job() -> Job {
+        let target: Target = "http://u:canary@h.test/v1?key=canary".parse().unwrap();
         Job {
-            place: place(),
             id: Some("a1".into()),
             method: Method::POST,
-            target: Arc::new(Target {
-                hidden: crate::secret::Hidden::default(),
-                written: "http://u:canary@h.test/v1?key=canary".into(),
-                url: Url::parse("http://u:canary@h.test/v1?key=canary").unwrap(),
-            }),
-            origin: Origin("http://h.test:80".into()),
             kept: meta(r#"{"row": 1}"#),
-            units: None,
-            keys: Keys::default(),
-            slots: Cost::ONE,
-            at: None,
             hash: JobHash(0x9f3c),
-            repeat: Repeat::ByMethod,
-            round: 0,
-            history: History::New,
+            ..Job::get(place(), target, Origin("http://h.test:80".into()))
         }
     }
 
@@ -772,14 +755,9 @@ mod tests {
     #[test]
     fn an_invalid_line_has_its_place_and_how_to_mend_it() {
         let bad = BadLine {
-            place: place(),
-            below: 0,
-            why: NoJob::Invalid,
             column: 17,
-            what: "`url` is missing".to_owned(),
-            mend: "give every line a \"url\"".to_owned(),
-            id: None,
             hash: JobHash(1),
+            ..BadLine::new(place(), "`url` is missing", "give every line a \"url\"")
         };
         let outcome = Outcome {
             line: Err(bad),

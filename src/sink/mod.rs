@@ -399,7 +399,7 @@ mod tests {
     use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
     use super::*;
-    use crate::job::{BadLine, JobHash, NoJob, Place};
+    use crate::job::{BadLine, Place};
     use crate::outcome::{Status, Waits};
 
     fn spec(target: Target, existing: Existing) -> SinkSpec {
@@ -426,19 +426,7 @@ mod tests {
     fn record(sink: &mut Sink, numbers: std::ops::Range<u32>) {
         let outcome = |number: u32| Outcome {
             seq: number.into(),
-            line: Err(BadLine {
-                place: Place {
-                    file: "-".into(),
-                    line: 1,
-                },
-                below: 0,
-                why: NoJob::Invalid,
-                column: 1,
-                what: "empty".to_owned(),
-                mend: "write a job".to_owned(),
-                id: None,
-                hash: JobHash(0),
-            }),
+            line: Err(BadLine::new(Place::new("-", 1), "empty", "write a job")),
             status: Status::Invalid,
             tries: Vec::new(),
             queue: None,

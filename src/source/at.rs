@@ -213,12 +213,7 @@ mod tests {
 
     #[test]
     fn what_counts_from_another_moment_than_the_first_is_told_with_the_place_of_that() {
-        let place = |line| {
-            move || Place {
-                file: "a.jsonl".into(),
-                line,
-            }
-        };
+        let place = |line| move || Place::new("a.jsonl", line);
         let mut moments = Moments::default();
         let mut at = |text, line| moments.read(&stamp(At::Json(text, Spot::Byte(7))), place(line));
         assert!(at("\"2026-11-30T09:00:00Z\"", 3).is_ok());

@@ -116,10 +116,7 @@ impl Chosen {
         if self.format.passes_over(&raw) {
             return Ok(Found::Nothing);
         }
-        let place = Place {
-            file: Arc::clone(&self.name),
-            line: raw.line,
-        };
+        let place = Place::new(Arc::clone(&self.name), raw.line);
         if let Some(filling) = &mut self.filling
             && !filling.is_settled()
             && let Ok(members) = raw.text().and_then(|text| members::read(text, raw.end))

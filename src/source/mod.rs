@@ -404,10 +404,7 @@ impl Source {
         self.rows += 1;
         let input = self.opened - 1;
         let line = raw.line;
-        let place = || Place {
-            file: Arc::clone(&self.names[input]),
-            line,
-        };
+        let place = || Place::new(Arc::clone(&self.names[input]), line);
         let name = &self.names[input];
         let mut unknown = |field: &str, column: u64| {
             if !self.rules.keys.has_field(field) {

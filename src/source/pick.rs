@@ -281,26 +281,17 @@ fn point(job: &Job) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
 
     use proptest::prelude::*;
 
     use super::*;
-    use crate::job::{JobHash, NoJob, Origin, Place, Target};
+    use crate::job::{JobHash, Origin, Place, Target};
 
     fn job(line: u64, url: &str) -> Job {
-        let place = Place {
-            file: "-".into(),
-            line,
-        };
-        let target = Target {
-            hidden: crate::secret::Hidden::default(),
-            written: url.into(),
-            url: url.parse().unwrap(),
-        };
+        let target: Target = url.parse().unwrap();
         Job {
             hash: JobHash(7),
-            ..Job::get(place, Arc::new(target), Origin("http://h".into()))
+            ..Job::get(Place::new("-", line), target, Origin("http://h".into()))
         }
     }
 
@@ -411,14 +402,8 @@ mod tests {
             shard: Some(Shard::of("1/2", |_| None).unwrap()),
         });
         let bad = BadLine {
-            place: job(1, "http://h/").place,
-            below: 0,
-            column: 1,
-            what: String::new(),
-            mend: String::new(),
-            id: None,
             hash: JobHash(1),
-            why: NoJob::Invalid,
+            ..BadLine::new(Place::new("-", 1), "", "")
         };
         let lines = [
             Ok(job(1, "http://h/a")),

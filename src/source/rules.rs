@@ -299,10 +299,7 @@ mod tests {
     }
 
     fn job_with(spec: &Spec, draft: Draft<'_>, mut own: Headers) -> Job {
-        let place = || Place {
-            file: "-".into(),
-            line: 1,
-        };
+        let place = || Place::new("-", 1);
         let mut rules = Rules::new(spec).unwrap();
         rules.job(place, &mut None, draft, &mut own).unwrap()
     }

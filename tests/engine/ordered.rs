@@ -7,7 +7,7 @@ use http::StatusCode;
 use shaper::drive::simulated::{self, Seen, Simulation};
 use shaper::engine::{Action, End, Engine, Event, LookAhead, Order, Rules, Signal};
 use shaper::fields::Fields;
-use shaper::job::{BadLine, Job, JobHash, NoJob, Origin, Place};
+use shaper::job::{Job, Origin};
 use shaper::limit::KeyBy;
 use shaper::metrics::{Owner, Summary};
 use shaper::outcome::{Failure, Reply, Status};
@@ -15,7 +15,7 @@ use shaper::retry::{Backoff, Jitter, Policy};
 use shaper::shape::Arrivals;
 use shaper::units::{Cost, Tick};
 
-use super::{MILLI, SECOND, job, rules};
+use super::{MILLI, SECOND, bad, job, rules};
 
 /// When a job is sent and written, in milliseconds.
 #[derive(Debug, Default)]
@@ -113,22 +113,6 @@ fn results_have_the_order_of_the_input_whatever_the_answers_do() {
     };
     let (course, _) = course(as_they_come, plain(300), api);
     assert!(!course.order().is_sorted(), "nothing was to be ordered");
-}
-
-fn bad(line: u64) -> BadLine {
-    BadLine {
-        place: Place {
-            file: "jobs".into(),
-            line,
-        },
-        below: 0,
-        why: NoJob::Invalid,
-        column: 1,
-        what: "empty".to_owned(),
-        mend: "write a job".to_owned(),
-        id: None,
-        hash: JobHash(line),
-    }
 }
 
 #[test]

@@ -5,8 +5,6 @@ use std::num::NonZeroU32;
 use super::*;
 use shaper::drive::forecast::{self, Planned, Terms};
 use shaper::drive::what_if::what_if;
-use shaper::job::JobHash;
-use shaper::job::{BadLine, NoJob};
 use shaper::limit::{Guard, Setting};
 use shaper::report::forecast::{Cell, Gain, Least, Sample, Slots, WhatIf};
 use shaper::shape::Arrivals;
@@ -134,22 +132,6 @@ fn the_same_seed_is_the_same_plan_and_another_is_another() {
     };
     assert_eq!(told(1), told(1));
     assert_ne!(told(1).0, told(2).0);
-}
-
-fn bad(line: u64) -> BadLine {
-    BadLine {
-        place: Place {
-            file: "jobs".into(),
-            line,
-        },
-        below: 0,
-        why: NoJob::Invalid,
-        column: 1,
-        what: "is no job".to_owned(),
-        mend: "write one".to_owned(),
-        id: None,
-        hash: JobHash(0),
-    }
 }
 
 #[test]

@@ -36,12 +36,7 @@ fn ask(line: u64, url: &str, units: Option<u64>) -> Job {
     let url: url::Url = url.parse().unwrap();
     Job {
         origin: Origin(url.origin().ascii_serialization().into()),
-        target: Target {
-            hidden: shaper::secret::Hidden::default(),
-            written: url.as_str().into(),
-            url,
-        }
-        .into(),
+        target: Target::from(url).into(),
         ..job(line, units, 1)
     }
 }

@@ -31,15 +31,8 @@ pub(crate) const STARTED: u64 = 1_796_000_000;
 fn jobs(count: u64) -> impl Iterator<Item = simulated::Line> {
     (0..count).map(|nth| {
         let url = format!("http://a.test/{nth}");
-        let place = Place {
-            file: "jobs.urls".into(),
-            line: nth + 1,
-        };
-        let target = Target {
-            hidden: shaper::secret::Hidden::default(),
-            url: url.parse().expect("it is one"),
-            written: url.into(),
-        };
+        let target: Target = url.parse().expect("it is one");
+        let place = Place::new("jobs.urls", nth + 1);
         let job = Job {
             hash: JobHash(nth + 1),
             ..Job::get(place, target, Origin("http://a.test".into()))

@@ -276,23 +276,15 @@ struct Template {
 
 impl Template {
     fn new() -> Self {
-        let url = "http://api.test/";
         Self {
             file: "-".into(),
-            target: Target {
-                hidden: crate::secret::Hidden::default(),
-                written: url.into(),
-                url: url.parse().expect("it is a URL"),
-            },
+            target: "http://api.test/".parse().expect("it is a URL"),
             origin: Origin("http://api.test".into()),
         }
     }
 
     fn job(&self, nth: u64) -> Job {
-        let place = Place {
-            file: Arc::clone(&self.file),
-            line: nth + 1,
-        };
+        let place = Place::new(Arc::clone(&self.file), nth + 1);
         Job::get(place, self.target.clone(), self.origin.clone())
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::Method;
 
 use crate::dice::mix;
-use crate::job::{BadLine, Job, JobHash, Keys, NoJob, Origin, Place, Target, Units};
+use crate::job::{BadLine, Job, Keys, Origin, Place, Target, Units};
 use crate::retry::RetryUnsafe;
 
 /// Jobs of a sample of which a dozen runs take a second.
@@ -142,39 +142,19 @@ impl Drawn {
     /// If they are all of them, the lines between them that make no job are there too: what is drawn for a job
     /// goes by its place in the input.
     pub(super) fn lines(&self) -> impl Iterator<Item = Result<Job, BadLine>> + '_ {
-        let url = "http://sample/";
-        let target = Arc::new(Target {
-            hidden: crate::secret::Hidden::default(),
-            written: url.into(),
-            url: url.parse().expect("it is a URL"),
-        });
+        let target: Target = "http://sample/".parse().expect("it is a URL");
+        let target = Arc::new(target);
         let file: Arc<str> = "sample".into();
         let mut next = 0;
         self.jobs.iter().flat_map(move |(seq, job)| {
             let from = if self.is_part() { *seq } else { next };
             next = seq + 1;
             let file = file.clone();
-            let place = move |seq| Place {
-                file: file.clone(),
-                line: seq + 1,
-            };
+            let place = move |seq| Place::new(file.clone(), seq + 1);
             let job = job.job(place(*seq), target.clone());
-            let bad = (from..*seq).map(move |seq| Err(no_job(place(seq))));
+            let bad = (from..*seq).map(move |seq| Err(BadLine::new(place(seq), "", "")));
             bad.chain([Ok(job)])
         })
-    }
-}
-
-fn no_job(place: Place) -> BadLine {
-    BadLine {
-        place,
-        below: 0,
-        why: NoJob::Invalid,
-        column: 1,
-        what: String::new(),
-        mend: String::new(),
-        id: None,
-        hash: JobHash(0),
     }
 }
 
@@ -198,17 +178,9 @@ mod tests {
                 round: 0,
                 repeats: !seq.is_multiple_of(3),
             };
-            let place = Place {
-                file: "jobs".into(),
-                line: seq + 1,
-            };
-            let url = "http://h/";
-            let target = Arc::new(Target {
-                hidden: crate::secret::Hidden::default(),
-                written: url.into(),
-                url: url.parse().unwrap(),
-            });
-            sampler.offer(seq, &sampled.job(place, target));
+            let target: Target = "http://h/".parse().unwrap();
+            let job = sampled.job(Place::new("jobs", seq + 1), target.into());
+            sampler.offer(seq, &job);
         }
         sampler.close()
     }
