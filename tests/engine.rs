@@ -14,6 +14,8 @@ mod budget;
 mod left;
 #[path = "engine/limits.rs"]
 mod limits;
+#[path = "support/vectors.rs"]
+mod normative;
 #[path = "engine/order.rs"]
 mod order;
 #[path = "engine/ordered.rs"]

@@ -19,16 +19,21 @@ mod redis {
 }
 #[path = "support/far.rs"]
 mod far;
+#[path = "support/vectors.rs"]
+mod normative;
 #[path = "support/redis.rs"]
 mod server;
 #[expect(dead_code, reason = "the tests of the program alone use more of it")]
 mod support;
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ::redis::Connection;
+use proptest::prelude::*;
+use proptest::test_runner::{FileFailurePersistence, TestRunner};
 use shaper::engine::share::{Answer, AskId, Bill, Common, Mark, Part, Wish};
 use shaper::limit::{Counts, Known, Setting, Spec, Used};
 use shaper::store::{Caller, Chore, Heard, Request, Shared, Time, Who, script};
@@ -36,6 +41,26 @@ use shaper::units::{Cost, Tick};
 
 /// The moment at which told time begins, in microseconds since the Unix epoch: a whole number of most periods.
 const BEGAN: u64 = 1_600_000_000_000_000;
+
+/// Tries so many cases, each under a name of its own. Failing ones are kept, and tried first.
+fn each_case<S: Strategy>(cases: u32, case: &S, test: impl Fn(&str, S::Value)) {
+    let kept = FileFailurePersistence::Direct("tests/redis/regressions.txt");
+    let mut runner = TestRunner::new(ProptestConfig {
+        cases,
+        max_shrink_iters: 400,
+        failure_persistence: Some(Box::new(kept)),
+        ..ProptestConfig::default()
+    });
+    let nth = Cell::new(0);
+    let tried = runner.run(case, |case| {
+        nth.set(nth.get() + 1);
+        test(&format!("case-{}", nth.get()), case);
+        Ok(())
+    });
+    if let Err(why) = tried {
+        panic!("{why}");
+    }
+}
 
 /// What is shared in these tests.
 fn shared(name: &str, limits: &[Spec]) -> Shared {

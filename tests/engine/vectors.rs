@@ -4,36 +4,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::Value;
 use shaper::drive::simulated;
 use shaper::engine::{Action, Engine, Event, Grant, Oversize, Ticket};
 use shaper::fields::Fields;
 use shaper::job::{Job, Origin, Units, UnitsFrom};
-use shaper::limit::{Anchor, Counts, Kind, Spec};
+use shaper::limit::{Counts, Spec};
 use shaper::outcome::{Reply, Usage};
 use shaper::retry::Backoff;
-use shaper::units::{Cost, Rate, Tick};
+use shaper::units::Tick;
 
 use super::{SECOND, job, rules};
+use crate::normative::{limit, list, number, requests, vectors};
 
 /// Id, attempt, moment.
 type Admit = (u64, u32, u64);
 
 #[test]
 fn every_normative_vector_is_met_to_the_nanosecond() {
-    let all = vectors();
-    assert_eq!(all.len(), 27);
-    for vector in all {
+    for vector in vectors() {
         let name = vector["name"].as_str().unwrap();
         let expected: Vec<Admit> = list(&vector["admits"])
             .iter()
             .map(|admit| {
-                let attempt = u32::try_from(admit["attempt"].as_u64().unwrap()).unwrap();
-                (
-                    admit["id"].as_u64().unwrap(),
-                    attempt,
-                    admit["t"].as_u64().unwrap(),
-                )
+                let attempt = u32::try_from(number(admit, "attempt")).unwrap();
+                (number(admit, "id"), attempt, number(admit, "t"))
             })
             .collect();
         // Whether a job may owe is said once for a run, and this vector says both: one run for each.
@@ -59,16 +54,6 @@ fn every_normative_vector_is_met_to_the_nanosecond() {
     }
 }
 
-fn vectors() -> Vec<Value> {
-    let text = include_str!("../../fixtures/vectors/limits.json");
-    let all: Value = serde_json::from_str(text).unwrap();
-    list(&all["scenarios"]).to_vec()
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
 /// The limiters of a vector as rules of the engine.
 #[derive(Default)]
 struct Limiters {
@@ -92,7 +77,9 @@ impl Limiters {
             let weighted = requests.iter().any(|request| {
                 request["cost"][name].as_u64() != Some(1) || request["actual"].get(name).is_some()
             });
-            limiters.limits.push(limit(spec, Counts::Requests));
+            limiters
+                .limits
+                .push(limit(spec, Counts::Requests, Duration::from_nanos));
             if weighted {
                 let limit = limiters.limits.last_mut().unwrap();
                 limit.counts = [Counts::Units, Counts::Output][limiters.unit_names.len()];
@@ -106,29 +93,6 @@ impl Limiters {
         }
         limiters
     }
-}
-
-fn limit(spec: &Value, counts: Counts) -> Spec {
-    let number = |key: &str| spec[key].as_u64();
-    let period = Duration::from_nanos(number("period").unwrap());
-    let rate = Rate::new(number("limit").unwrap(), period).unwrap();
-    let capacity = number("cap")
-        .or(number("burst"))
-        .unwrap_or(rate.count.get());
-    let mut limit = Spec::bucket("l", counts, rate, Cost::new(capacity).unwrap());
-    limit.start = number("initial").unwrap_or(capacity);
-    limit.kind = match spec["kind"].as_str().unwrap() {
-        "token_bucket" => Kind::BUCKET,
-        "gcra" => Kind::LEAKY,
-        "sliding_log" => Kind::WINDOW,
-        "sliding_counter" => Kind::COUNTER,
-        "fixed_window" => Kind::FIXED,
-        other => panic!("{other} is not tried here"),
-    };
-    if spec["anchor"] == "first" {
-        limit.anchor = Anchor::First;
-    }
-    limit
 }
 
 /// Drives the engine through a vector: cancels, answers, arrivals, admissions, at each instant.
@@ -146,12 +110,12 @@ struct Replay {
 
 impl Replay {
     fn new(vector: &Value) -> Self {
-        Self::of(vector, list(&vector["requests"]).to_vec(), Oversize::Fail)
+        Self::of(vector, requests(vector), Oversize::Fail)
     }
 
     /// The requests of one lane, and the limiter of its name, by themselves.
     fn of_lane(vector: &Value, lane: &str, oversize: Oversize) -> Self {
-        let mut requests = list(&vector["requests"]).to_vec();
+        let mut requests = requests(vector);
         requests.retain(|request| request["lane"] == lane);
         let mut vector = vector.clone();
         let limiters = vector["limiters"].as_object_mut().unwrap();
@@ -159,12 +123,7 @@ impl Replay {
         Self::of(&vector, requests, oversize)
     }
 
-    fn of(vector: &Value, mut requests: Vec<Value>, oversize: Oversize) -> Self {
-        if requests.is_empty() {
-            requests = (0..5000)
-                .map(|id| json!({"id": id, "t": 0, "cost": {"l": 1}}))
-                .collect();
-        }
+    fn of(vector: &Value, requests: Vec<Value>, oversize: Oversize) -> Self {
         let limiters = Limiters::of(vector, &requests);
         let mut rules = rules(limiters.slots, limiters.limits);
         rules.oversize = oversize;

@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use proptest::test_runner::{FileFailurePersistence, TestRunner};
 use shaper::engine::share::{Answer, Common, HeldBy, Mark, Part, Taught, Wish};
 use shaper::limit::{Adaptive, Counts, Hold, Known, Lesson, Limit, Ready, Standing, Used};
 use shaper::store::{Chore, Shared};
 use shaper::units::{Cost, Tick};
 
 use crate::server::Server;
-use crate::{Member, bill, granted, shared, tick};
+use crate::{Member, bill, each_case, granted, shared, tick};
 
 const SECOND: u64 = 1_000_000;
 
@@ -407,20 +406,10 @@ impl Pair {
 
 fn same(counts: Counts) {
     let server = Server::start();
-    let kept = FileFailurePersistence::Direct("tests/redis/regressions.txt");
-    let mut runner = TestRunner::new(ProptestConfig {
-        cases: 150,
-        max_shrink_iters: 400,
-        failure_persistence: Some(Box::new(kept)),
-        ..ProptestConfig::default()
-    });
-    let nth = std::cell::Cell::new(0);
-    let tried = runner.run(&steps(), |steps| {
-        nth.set(nth.get() + 1);
-        let name = format!("{counts:?}-{}", nth.get());
+    each_case(150, &steps(), |name, steps| {
         let mut pair = Pair {
             own: Adaptive::default(),
-            member: Member::join(&server, &learning(&name), "m", SECOND),
+            member: Member::join(&server, &learning(name), "m", SECOND),
             counts,
             open: Vec::new(),
             taken: 0,
@@ -430,11 +419,7 @@ fn same(counts: Counts) {
         for step in steps {
             pair.step(&step);
         }
-        Ok(())
     });
-    if let Err(why) = tried {
-        panic!("{why}");
-    }
 }
 
 #[test]

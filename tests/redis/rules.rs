@@ -5,13 +5,12 @@ use std::slice::from_ref;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use proptest::test_runner::{FileFailurePersistence, TestRunner};
 use shaper::engine::share::{Answer, Bill, Common, HeldBy, Part};
 use shaper::limit::{Anchor, Counts, Hold, Kind, Limit, Ready, Setting, Slots, Spec, Used};
 use shaper::units::{Cost, Rate, Tick};
 
 use crate::server::Server;
-use crate::{BEGAN, Member, bill, granted, part, shared};
+use crate::{BEGAN, Member, bill, each_case, granted, part, shared};
 
 /// Cases of each rule.
 const CASES: u32 = 100;
@@ -260,28 +259,13 @@ fn cost(units: u64) -> Cost {
 
 fn same(rule: Rule) {
     let server = Server::start();
-    let kept = FileFailurePersistence::Direct("tests/redis/regressions.txt");
-    let mut runner = TestRunner::new(ProptestConfig {
-        cases: CASES,
-        max_shrink_iters: 400,
-        failure_persistence: Some(Box::new(kept)),
-        ..ProptestConfig::default()
-    });
     let case = numbers().prop_flat_map(|numbers| (Just(numbers), steps(numbers.period)));
-    let mut nth = 0;
-    let nth = std::cell::RefCell::new(&mut nth);
-    let tried = runner.run(&case, |(numbers, steps)| {
-        **nth.borrow_mut() += 1;
-        let name = format!("case-{}", **nth.borrow());
-        let mut pair = Pair::new(&server, &name, rule, numbers);
+    each_case(CASES, &case, |name, (numbers, steps)| {
+        let mut pair = Pair::new(&server, name, rule, numbers);
         for step in steps {
             pair.step(step);
         }
-        Ok(())
     });
-    if let Err(why) = tried {
-        panic!("{why}");
-    }
 }
 
 #[test]

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use shaper::engine::share::{Answer, Bill, Part};
-use shaper::limit::{Anchor, Counts, Kind, Spec, Used};
-use shaper::units::{Cost, Rate};
+use shaper::limit::{Counts, Spec, Used};
 
+use crate::normative::{limit, list, number, requests, vectors};
 use crate::server::Server;
 use crate::{Member, bill, part, shared};
 
@@ -27,15 +27,13 @@ const LEFT_OUT: [&str; 8] = [
 #[test]
 fn every_normative_vector_of_one_lane_is_met_to_the_microsecond() {
     let server = Server::start();
-    let text = include_str!("../../fixtures/vectors/limits.json");
-    let all: Value = serde_json::from_str(text).unwrap();
     let mut met = 0;
-    for vector in all["scenarios"].as_array().unwrap() {
+    for vector in vectors() {
         let name = vector["name"].as_str().unwrap();
         if LEFT_OUT.contains(&name) {
             continue;
         }
-        let (requests, limiters) = lane_of(vector);
+        let (requests, limiters) = lane_of(&vector);
         let expected: Vec<(u64, u64)> = list(&vector["admits"])
             .iter()
             .map(|admit| (number(admit, "id"), number(admit, "t")))
@@ -58,17 +56,10 @@ fn every_normative_vector_of_one_lane_is_met_to_the_microsecond() {
 fn lane_of(vector: &Value) -> (Vec<Value>, BTreeMap<String, Value>) {
     let limiters = vector["limiters"].as_object().unwrap().clone();
     let mut limiters: BTreeMap<_, _> = limiters.into_iter().collect();
-    let mut requests = list(&vector["requests"]).to_vec();
-    match vector["name"].as_str().unwrap() {
-        "mega_rate_no_drift" => {
-            let each = |id| json!({"id": id, "t": 0, "cost": {"l": 1}});
-            requests = (0..5000).map(each).collect();
-        }
-        "oversize_error_and_debt" => {
-            requests.retain(|request| request["lane"] == "d");
-            limiters.retain(|name, _| name == "d");
-        }
-        _ => {}
+    let mut requests = requests(vector);
+    if vector["name"] == "oversize_error_and_debt" {
+        requests.retain(|request| request["lane"] == "d");
+        limiters.retain(|name, _| name == "d");
     }
     (requests, limiters)
 }
@@ -81,6 +72,7 @@ fn replay(
     requests: &[Value],
 ) -> Vec<(u64, u64)> {
     let names: Vec<&String> = limiters.keys().collect();
+    let limit = |spec| limit(spec, Counts::Requests, Duration::from_micros);
     let specs: Vec<Spec> = limiters.values().map(limit).collect();
     let mut member = Member::join(server, &shared(name, &specs), "m", 0);
     let mut settles: BTreeMap<u64, Vec<(Bill, Used)>> = BTreeMap::new();
@@ -124,33 +116,4 @@ fn replay(
         }
     }
     admitted
-}
-
-fn limit(spec: &Value) -> Spec {
-    let period = Duration::from_micros(number(spec, "period"));
-    let rate = Rate::new(number(spec, "limit"), period).unwrap();
-    let capacity = spec["cap"].as_u64().or(spec["burst"].as_u64());
-    let capacity = Cost::new(capacity.unwrap_or(rate.count.get())).unwrap();
-    let mut limit = Spec::bucket("l", Counts::Requests, rate, capacity);
-    limit.start = spec["initial"].as_u64().unwrap_or(capacity.get());
-    limit.kind = match spec["kind"].as_str().unwrap() {
-        "token_bucket" => Kind::BUCKET,
-        "gcra" => Kind::LEAKY,
-        "sliding_log" => Kind::WINDOW,
-        "sliding_counter" => Kind::COUNTER,
-        "fixed_window" => Kind::FIXED,
-        other => panic!("{other} is not tried here"),
-    };
-    if spec["anchor"] == "first" {
-        limit.anchor = Anchor::First;
-    }
-    limit
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn number(value: &Value, key: &str) -> u64 {
-    value[key].as_u64().unwrap()
 }
