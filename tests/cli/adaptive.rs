@@ -18,8 +18,7 @@ fn what_was_learnt_stands_in_the_report_beside_the_own_limits_and_is_kept_with_t
         .args(["-c", "1", "--adaptive", "--qps", "1000"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(0);
+        .ends(0);
     assert_eq!(statuses(&done.results()), ["ok"; 6]);
     let learnt = &done.report()["learnt"];
     assert_eq!(
@@ -65,8 +64,7 @@ fn limits_that_the_server_tells_are_kept_and_named() {
         .args(["-c", "1", "--adaptive"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(0);
+        .ends(0);
     let moments = server.moments();
     let wait = moments[3].saturating_sub(moments[2]);
     assert!(
@@ -90,8 +88,7 @@ fn without_the_option_nothing_is_learnt() {
         .args(["-c", "1"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(0);
+        .ends(0);
     assert_eq!(done.report()["learnt"], Value::Array(Vec::new()));
 }
 
@@ -108,7 +105,7 @@ fn what_is_learnt_is_kept_apart_by_the_key_of_the_run() {
         let url = server.url(&format!("/{tenant}"));
         format!("{{\"url\":\"{url}\",\"headers\":{{\"x-tenant\":\"{tenant}\"}}}}\n")
     };
-    let done = Shaper::run()
+    Shaper::run()
         .jobs(
             "jobs.jsonl",
             ["slow", "fast"]
@@ -117,8 +114,7 @@ fn what_is_learnt_is_kept_apart_by_the_key_of_the_run() {
         )
         .args(["-c", "1", "--adaptive", "--per", "header:x-tenant"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let order: Vec<String> = server
         .requests()
         .into_iter()
@@ -133,6 +129,6 @@ fn what_is_learnt_is_kept_apart_by_the_key_of_the_run() {
     let done = Shaper::run()
         .jobs("jobs.jsonl", job("slow"))
         .args(["--per", "header:x-tenant"])
-        .output();
-    done.exits(2).says("or --adaptive");
+        .ends(2);
+    done.says("or --adaptive");
 }

@@ -93,8 +93,7 @@ fn a_body_that_is_not_what_it_says_is_told_and_may_be_had_whole_in_another_try()
         .jobs("one.urls", server.list(1))
         .args(["--backoff", "1ms..1ms"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     assert_eq!(done.results()[0]["attempts"], 2);
 }
 
@@ -117,8 +116,7 @@ fn a_body_that_was_cut_off_is_never_taken_for_a_whole_one() {
                 .jobs("one.urls", server.list(1))
                 .args(["--backoff", "1ms..1ms", "--transport", transport])
                 .with_results()
-                .output();
-            done.exits(0);
+                .ends(0);
             let result = &done.results()[0];
             let kinds = [
                 &result["tries"][0]["error"]["kind"],
@@ -201,8 +199,7 @@ fn extensions_of_chunks_and_trailers_leave_the_connection_in_step() {
             .jobs("two.urls", server.list(2))
             .args(["-c", "1", "--transport", transport])
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         for result in done.results() {
             assert_eq!(result["body"], "hello, world");
         }

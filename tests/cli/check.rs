@@ -113,8 +113,8 @@ fn an_input_that_is_empty_or_not_there_is_a_problem() {
         .exits(2)
         .says("no requests in jobs.jsonl");
     check("", &["--allow-empty"]).exits(0);
-    let done = Shaper::plain().args(["check", "none.jsonl"]).output();
-    done.exits(2).says("none.jsonl: cannot be read");
+    let done = Shaper::plain().args(["check", "none.jsonl"]).ends(2);
+    done.says("none.jsonl: cannot be read");
 }
 
 #[test]
@@ -166,8 +166,7 @@ fn what_a_replay_would_stumble_over_is_found_before_it() {
         .jobs("jobs.jsonl", &list)
         .args(["--replay", "--mock=latency=1ms", "--speed", "1000x"])
         .with_results()
-        .output();
-    ran.exits(1);
+        .ends(1);
     let invalid = ran
         .results()
         .into_iter()
@@ -182,9 +181,8 @@ fn what_was_found_before_reading_broke_is_told() {
         .file("a.jsonl", "{\"url\":7}\n")
         .file("b.jsonl", list)
         .args(["check", "a.jsonl", "b.jsonl"])
-        .output();
-    done.exits(2)
-        .says("b.jsonl: cannot be read: its gzip data is cut off");
+        .ends(2);
+    done.says("b.jsonl: cannot be read: its gzip data is cut off");
     assert!(
         stdout(&done).contains("a.jsonl:1:8: \"url\" must be a string"),
         "{done}"

@@ -25,8 +25,7 @@ fn figures(done: &Output, key: &str) -> Value {
 
 #[test]
 fn without_arguments_1000_equal_jobs_are_compared_and_nothing_is_sent() {
-    let done = compare([]).output();
-    done.exits(0);
+    let done = compare([]).ends(0);
     let page = page(&done);
     for words in [
         "1000 jobs of 100 tokens each at once.",
@@ -51,8 +50,7 @@ fn without_arguments_1000_equal_jobs_are_compared_and_nothing_is_sent() {
 #[test]
 fn the_double_spike_of_fixed_windows_is_2000_a_second_at_100_a_second() {
     let args = "--qps 100 --burst 50 --discipline fixed,drop,burst,qps".split(' ');
-    let done = compare([]).args(args).output();
-    done.exits(0);
+    let done = compare([]).args(args).ends(0);
     let page = page(&done);
     let (_, spike) = page
         .split_once("THE DOUBLE SPIKE")
@@ -76,8 +74,7 @@ fn the_double_spike_of_fixed_windows_is_2000_a_second_at_100_a_second() {
 #[test]
 fn a_page_is_as_wide_as_its_terminal() {
     for columns in [40, 60, 80] {
-        let done = compare([]).stdout_is_a_terminal_of(columns, 50).output();
-        done.exits(0);
+        let done = compare([]).stdout_is_a_terminal_of(columns, 50).ends(0);
         let page = page(&done);
         let shown = |line: &str| {
             let plain = line.replace("\u{1b}[1m", "").replace("\u{1b}[31m", "");
@@ -103,8 +100,7 @@ fn jobs_come_by_the_ramp_or_as_fast_as_is_asked() {
             .args(files)
             .args(options)
             .args(["--discipline", "qps", "--report", "json"])
-            .output();
-        done.exits(0);
+            .ends(0);
         let told: Value = serde_json::from_slice(&done.stdout).expect("it is JSON");
         (
             told["jobs"].clone(),
@@ -124,8 +120,7 @@ fn jobs_come_by_the_ramp_or_as_fast_as_is_asked() {
     assert_eq!((count, over), (2.into(), 15000.0.into()));
     Shaper::plain()
         .args(["compare", "--speed", "2x"])
-        .output()
-        .exits(2)
+        .ends(2)
         .says("JOBS");
 }
 
@@ -140,8 +135,7 @@ fn jobs_of_files_have_their_costs_hosts_and_arrivals() {
         "\n",
     );
     let run = compare(["--limit", "tokens 40/m per=host", "--report", "json"]);
-    let done = run.jobs("jobs.jsonl", jobs).output();
-    done.exits(0);
+    let done = run.jobs("jobs.jsonl", jobs).ends(0);
     // The second of a.test waits for the rest of its minute, that of b.test has one of its own.
     let own = figures(&done, "limit");
     assert_eq!((&own["ok"], &own["done_ms"]), (&3.into(), &60_050.0.into()));
@@ -202,9 +196,8 @@ fn a_server_that_is_down_is_told_with_what_helps_and_makes_no_theory() {
     };
     let args = ["--live", "--yes", "--discipline", "semaphore,qps"];
     let done = compare(args).jobs("jobs.urls", url.repeat(5));
-    let done = done.output();
-    done.exits(1)
-        .says("No try was answered: connect 10.")
+    let done = done.ends(1);
+    done.says("No try was answered: connect 10.")
         .says("mend: start the server");
     let shown = page(&done);
     assert!(shown.contains("No try was answered: connect 10."), "{done}");
@@ -281,9 +274,8 @@ fn an_api_that_refused_much_is_not_said_to_accept_what_was_sent() {
 fn bad_lines_are_told_with_their_place_and_left_out() {
     let jobs =
         "{\"url\":\"http://a.test/1\"}\nnonsense\n{\"url\":\"http://a.test/2\",\"at\":\"noon\"}\n";
-    let done = compare([]).jobs("jobs.jsonl", jobs).output();
-    done.exits(0)
-        .says("jobs.jsonl:2:2: not valid JSON")
+    let done = compare([]).jobs("jobs.jsonl", jobs).ends(0);
+    done.says("jobs.jsonl:2:2: not valid JSON")
         .says("jobs.jsonl:3:31: \"at\" is no moment");
     assert!(
         page(&done).starts_with("1 job of jobs.jsonl at once. 2 invalid lines are left out."),
@@ -291,16 +283,13 @@ fn bad_lines_are_told_with_their_place_and_left_out() {
     );
     let done = compare([])
         .jobs("jobs.jsonl", "nonsense\n".repeat(30))
-        .output();
-    done.exits(2).says("and 10 more").says("30 are invalid");
-    let done = compare([]).jobs("jobs.jsonl", "").output();
-    done.exits(2)
-        .says("no requests in jobs.jsonl")
-        .says("--allow-empty");
-    let done = compare(["--allow-empty"]).jobs("jobs.jsonl", "").output();
-    done.exits(0);
-    let done = compare(["--strict"]).jobs("jobs.jsonl", jobs).output();
-    done.exits(2).says("2 problems in the input");
+        .ends(2);
+    done.says("and 10 more").says("30 are invalid");
+    let done = compare([]).jobs("jobs.jsonl", "").ends(2);
+    done.says("no requests in jobs.jsonl").says("--allow-empty");
+    compare(["--allow-empty"]).jobs("jobs.jsonl", "").ends(0);
+    let done = compare(["--strict"]).jobs("jobs.jsonl", jobs).ends(2);
+    done.says("2 problems in the input");
 }
 
 #[test]
@@ -321,27 +310,20 @@ fn impossible_values_name_the_flag_the_value_and_the_range() {
         ("--limit", "10/s sliding", "window-counter"),
         ("--seed", "-1", "from 0"),
     ] {
-        let done = compare([flag, value]).output();
-        done.exits(2)
-            .says(flag)
-            .says(&format!("'{value}'"))
-            .says(range);
+        let done = compare([flag, value]).ends(2);
+        done.says(flag).says(&format!("'{value}'")).says(range);
         assert!(done.stdout.is_empty(), "{done}");
     }
 }
 
 #[test]
 fn a_slip_in_a_discipline_is_answered_with_the_right_one() {
-    let done = compare(["--discipline", "qps,semafore"]).output();
-    done.exits(2)
-        .says("'semafore'")
-        .says("did you mean semaphore?");
+    let done = compare(["--discipline", "qps,semafore"]).ends(2);
+    done.says("'semafore'").says("did you mean semaphore?");
     for (key, option) in [("limit", "--limit"), ("tpm", "--tpm")] {
         let done = compare(["--discipline", key]);
-        let done = done.jobs("jobs.urls", "http://a.test/\n").output();
-        done.exits(2)
-            .says(&format!("--discipline {key}"))
-            .says(option);
+        let done = done.jobs("jobs.urls", "http://a.test/\n").ends(2);
+        done.says(&format!("--discipline {key}")).says(option);
     }
 }
 
@@ -371,8 +353,7 @@ fn a_limit_that_never_fits_sends_nothing_and_a_slow_one_takes_no_time() {
         "--report",
         "json",
     ];
-    let done = compare(args).output();
-    done.exits(0);
+    let done = compare(args).ends(0);
     let never = figures(&done, "limit");
     assert_eq!(
         (&never["sends"], &never["not_sent"]),
@@ -386,8 +367,7 @@ fn a_limit_that_never_fits_sends_nothing_and_a_slow_one_takes_no_time() {
 #[test]
 fn an_api_keeps_what_it_does_not_say_of_itself() {
     let first = |args: [&str; 2]| {
-        let done = compare(args).output();
-        done.exits(0);
+        compare(args).ends(0);
         let object = compare(args).args(["--report", "json"]).output();
         let object: Value = serde_json::from_slice(&object.stdout).expect("it is JSON");
         object["api"].as_str().expect("it is text").to_owned()
@@ -406,8 +386,7 @@ fn an_api_keeps_what_it_does_not_say_of_itself() {
 
 #[test]
 fn a_report_goes_where_and_as_it_is_asked_for() {
-    let done = compare(["--discipline", "qps", "--report", "csv"]).output();
-    done.exits(0);
+    let done = compare(["--discipline", "qps", "--report", "csv"]).ends(0);
     assert!(
         page(&done).starts_with("metric,label,value,unit\n"),
         "{done}"
@@ -423,34 +402,29 @@ fn a_report_goes_where_and_as_it_is_asked_for() {
         let line = rest.lines().next().expect("it has a line");
         assert!(line.ends_with(&format!(",{unit}")), "{metric}: {line}");
     }
-    let done = compare(["--report", "none"]).output();
-    done.exits(0);
+    let done = compare(["--report", "none"]).ends(0);
     assert!(done.stdout.is_empty(), "{done}");
-    let done = compare(["--discipline", "qps", "--report-file", "page.txt"]).output();
-    done.exits(0);
+    let done = compare(["--discipline", "qps", "--report-file", "page.txt"]).ends(0);
     assert!(done.stdout.is_empty(), "{done}");
     assert!(done.bytes("page.txt").starts_with(b"1000 jobs"), "{done}");
     let own = compare(["--report-file", "jobs.urls"]);
-    let done = own.jobs("jobs.urls", "http://a.test/\n").output();
-    done.exits(2).says("the jobs are read from it");
-    let done = compare(["--hdr", "a.hgrm"]).output();
-    done.exits(2).says("--hdr is for the report on a run");
-    let done = compare(["--report", "none", "--html", "page.html"]).output();
-    done.exits(0);
+    let done = own.jobs("jobs.urls", "http://a.test/\n").ends(2);
+    done.says("the jobs are read from it");
+    let done = compare(["--hdr", "a.hgrm"]).ends(2);
+    done.says("--hdr is for the report on a run");
+    let done = compare(["--report", "none", "--html", "page.html"]).ends(0);
     assert!(done.bytes("page.html").ends_with(b"</html>\n"), "{done}");
     let own = compare(["--html", "jobs.urls"]);
-    let done = own.jobs("jobs.urls", "http://a.test/\n").output();
-    done.exits(2).says("the jobs are read from it");
-    let done = compare([]).stdout_is_closed().output();
-    done.exits(141);
+    let done = own.jobs("jobs.urls", "http://a.test/\n").ends(2);
+    done.says("the jobs are read from it");
+    let done = compare([]).stdout_is_closed().ends(141);
     assert!(done.stderr.is_empty(), "{done}");
 }
 
 #[test]
 fn a_discipline_that_sends_evenly_is_a_level_line_in_the_chart() {
     let own = ["--discipline", "fixed,qps,both", "--report", "none"];
-    let done = compare(own).args(["--html", "page.html"]).output();
-    done.exits(0);
+    let done = compare(own).args(["--html", "page.html"]).ends(0);
     let page = String::from_utf8(done.bytes("page.html")).expect("a page is text");
     let data = page
         .split_once("id=\"data\">")
@@ -471,18 +445,17 @@ fn live_sends_nothing_without_yes() {
     let server = Server::start([Step::ok()]);
     let jobs = server.list(5);
     let done = compare(["--live", "--discipline", "semaphore,qps,late,storm"]);
-    let done = done.jobs("jobs.urls", jobs).output();
-    done.exits(2)
-        .says(&format!(
-            "2 disciplines x 5 jobs = 10 requests to http://{}",
-            server.host()
-        ))
-        .says("nothing was sent")
-        .says("--yes");
+    let done = done.jobs("jobs.urls", jobs).ends(2);
+    done.says(&format!(
+        "2 disciplines x 5 jobs = 10 requests to http://{}",
+        server.host()
+    ))
+    .says("nothing was sent")
+    .says("--yes");
     assert!(done.stdout.is_empty(), "{done}");
     assert_eq!(server.requests().len(), 0);
-    let done = compare(["--yes"]).output();
-    done.exits(2).says("--live");
+    let done = compare(["--yes"]).ends(2);
+    done.says("--live");
 }
 
 #[test]
@@ -508,8 +481,8 @@ fn live_of_disciplines_that_are_never_sent_is_refused_and_tells_why() {
     ] {
         for yes in [&[][..], &["--yes"]] {
             let done = compare(["--live", "--discipline", keys]).args(yes);
-            let done = done.jobs("jobs.urls", server.list(5)).output();
-            done.exits(2).says(&why).says(mend);
+            let done = done.jobs("jobs.urls", server.list(5)).ends(2);
+            done.says(&why).says(mend);
             assert!(done.stdout.is_empty(), "{done}");
         }
     }
@@ -525,8 +498,8 @@ fn live_sends_the_jobs_of_each_discipline_to_their_servers() {
     let done = compare(args)
         .args(["--discipline", "semaphore,drop,qps,early,storm,retry"])
         .jobs("jobs.urls", server.list(5))
-        .output();
-    done.exits(0).says("4 disciplines x 5 jobs = 20 requests");
+        .ends(0);
+    done.says("4 disciplines x 5 jobs = 20 requests");
     for key in ["semaphore", "drop", "qps", "retry"] {
         assert_eq!(figures(&done, key)["ok"], 5, "{key}: {done}");
     }
@@ -550,9 +523,8 @@ fn live_without_jobs_meets_the_modelled_api_and_retries_past_the_limits_are_a_st
         let args = ["--jobs", "20", "--discipline", key, "--report", "json"];
         let done = compare(["--live", "--yes", "--api", &api])
             .args(args)
-            .output();
-        done.exits(0)
-            .says("20 requests to the modelled API in this process")
+            .ends(0);
+        done.says("20 requests to the modelled API in this process")
             .says(&format!("and up to 4 retries of each in {key}"));
         figures(&done, key)
     };

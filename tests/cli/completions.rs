@@ -21,8 +21,7 @@ fn committed() -> PathBuf {
 }
 
 fn script(shell: &str) -> String {
-    let done = Shaper::plain().args(["completions", shell]).output();
-    done.exits(0);
+    let done = Shaper::plain().args(["completions", shell]).ends(0);
     String::from_utf8(done.stdout).expect("a script is text")
 }
 

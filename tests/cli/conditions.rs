@@ -28,9 +28,8 @@ fn a_condition_that_is_true_is_told_and_exits_with_5() {
     let server = two_of_ten_fail();
     let done = ten(&server, &["p99>1h", "failed>10%", "404>=2"])
         .reporting()
-        .output();
-    done.exits(5)
-        .says("failed: failed = 20 % > 10 % (2 of 10)\nfailed: 404 = 2 >= 2\n")
+        .ends(5);
+    done.says("failed: failed = 20 % > 10 % (2 of 10)\nfailed: 404 = 2 >= 2\n")
         .never_says("failed: p99");
     let report = done.report();
     let conditions = report["conditions"].as_array().expect("a list");
@@ -57,24 +56,21 @@ fn a_condition_that_is_true_is_told_and_exits_with_5() {
 fn with_conditions_failed_jobs_alone_are_no_failure() {
     let server = two_of_ten_fail();
     ten(&server, &["failed>20%"])
-        .output()
-        .exits(0)
+        .ends(0)
         .never_says("failed: ")
         .says("FAIL IF     false: failed > 20 %, it is 20 % (2 of 10)");
-    ten(&server, &[]).output().exits(1).never_says("FAIL IF");
+    ten(&server, &[]).ends(1).never_says("FAIL IF");
 }
 
 #[test]
 fn the_report_and_the_last_lines_say_which_condition_is_true() {
     let server = two_of_ten_fail();
     let conditions = ["tries>99", "failed>1"];
-    let done = ten(&server, &conditions).output();
-    done.exits(5)
-        .says("FAIL IF     true: failed = 2 > 1; false: tries > 99, it is 10");
+    let done = ten(&server, &conditions).ends(5);
+    done.says("FAIL IF     true: failed = 2 > 1; false: tries > 99, it is 10");
     let last = done.stderr.lines().last();
     assert_eq!(last, Some("failed: failed = 2 > 1"), "{done}");
-    let quiet = ten(&server, &conditions).args(["--quiet"]).output();
-    quiet.exits(5);
+    let quiet = ten(&server, &conditions).args(["--quiet"]).ends(5);
     assert_eq!(quiet.stderr, "failed: failed = 2 > 1\n");
 }
 
@@ -98,10 +94,10 @@ fn no_figure_of_a_run_without_answers_is_ever_good() {
             .jobs("jobs.urls", jobs.clone().collect::<String>())
             .args(["--max-attempts", "1", "--fail-if", condition])
             .with_results()
-            .output();
-        done.exits(5).says("failed: ").says(told);
+            .ends(5);
+        done.says("failed: ").says(told);
         let again = done.again().args(["report", OUT, "--fail-if", condition]);
-        again.output().exits(5).says(told);
+        again.ends(5).says(told);
     }
 }
 
@@ -118,8 +114,8 @@ fn a_condition_that_cannot_be_read_is_a_usage_error() {
         ),
         ("", "in quotes"),
     ] {
-        let done = ten(&server, &[condition]).output();
-        done.exits(2).says("--fail-if").says(says);
+        let done = ten(&server, &[condition]).ends(2);
+        done.says("--fail-if").says(says);
         assert!(!done.path(OUT).exists(), "{done}");
     }
     assert_eq!(server.requests().len(), 0);
@@ -131,8 +127,8 @@ fn lost_results_and_signals_weigh_more_than_a_condition() {
     let lost = Shaper::run()
         .jobs("jobs.urls", server.list(10))
         .args(["--fail-if", "tries>0", "-o", "/dev/full"])
-        .output();
-    lost.exits(3).says("failed: tries = ");
+        .ends(3);
+    lost.says("failed: tries = ");
     let gate = Gate::default();
     let server = Server::start([Step::status(404).behind(&gate)]);
     let mut running = ten(&server, &["404>0"]).args(["-c", "2"]).start();
@@ -146,8 +142,7 @@ fn lost_results_and_signals_weigh_more_than_a_condition() {
 #[test]
 fn results_are_judged_again_as_their_run_was_and_what_they_do_not_tell_is_never_good() {
     let server = two_of_ten_fail();
-    let done = ten(&server, &[]).output();
-    done.exits(1);
+    let done = ten(&server, &[]).ends(1);
     let again = |run: Output, condition: &str| {
         run.again()
             .args(["report", OUT, "--report", "json", "--fail-if", condition])

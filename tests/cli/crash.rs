@@ -134,13 +134,12 @@ fn after_a_full_disk_what_is_missing_is_sent_and_nothing_else_but_what_was_in_fl
     let server = Server::start([Step::ok().body("x".repeat(500))]);
     let full = going_on(Shaper::plain().file("jobs.urls", server.list(jobs)))
         .files_end_after(64)
-        .output();
-    full.exits(3).says("out.jsonl: File too large");
+        .ends(3);
+    full.says("out.jsonl: File too large");
     let lines = full.results().len();
     assert!(lines > 0 && lines < jobs, "{lines} lines: {full}");
     assert!(server.requests().len() <= lines + 2 * SLOTS);
-    let done = going_on(full.again()).output();
-    done.exits(0);
+    let done = going_on(full.again()).ends(0);
     one_result_each(&done, jobs);
     assert!(server.requests().len() <= jobs + 2 * SLOTS);
 }
@@ -178,8 +177,7 @@ fn when_the_server_dies_and_comes_back_the_failed_jobs_run_again() {
     let lost = failed(&broken);
     assert!(lost > 0, "{broken}");
     let server = Server::answering_at(address, |_| Step::ok());
-    let back = going_on(broken.again()).args(["--retry-failed"]).output();
-    back.exits(0);
+    let back = going_on(broken.again()).args(["--retry-failed"]).ends(0);
     assert_eq!(server.requests().len(), lost);
     assert_eq!(back.results().len(), jobs + lost);
 }
@@ -206,12 +204,10 @@ fn what_was_sent_for_jobs_without_a_result_counts_after_the_run() {
     stopped.exits(143);
     assert_eq!(stopped.results().len(), 0);
     up.store(true, Ordering::Relaxed);
-    let done = limited(stopped.again()).output();
-    done.exits(0);
+    let done = limited(stopped.again()).ends(0);
     one_result_each(&done, 6);
     // The file and what stands beside it tell of all that was sent, and it kept the limit.
-    let proved = done.again().args(["verify", OUT]).output();
-    proved.exits(0);
+    let proved = done.again().args(["verify", OUT]).ends(0);
     let page = String::from_utf8_lossy(&proved.stdout).into_owned();
     let sent = server.requests().len();
     assert!(page.contains(&format!("6 results, {sent} sends")), "{page}");
@@ -234,15 +230,13 @@ fn no_window_is_exceeded_across_a_kill() {
             running.signal(Signal::KILL);
             shaper = limited(running.wait().again());
         }
-        let done = shaper.output();
-        done.exits(0);
+        let done = shaper.ends(0);
         one_result_each(&done, 40);
         // At the server nothing is lost: those that were in flight count, too.
         let results = done.results();
         let most = most_in_any(period, &moments(&results, "sent_us"));
         assert!(most <= count, "{most} in {period:?}");
-        let proved = done.again().args(["verify", OUT]).output();
-        proved.exits(0);
+        let proved = done.again().args(["verify", OUT]).ends(0);
         let page = String::from_utf8_lossy(&proved.stdout).into_owned();
         assert!(
             page.contains("a run before the last was killed: up to"),

@@ -19,9 +19,8 @@ fn a_wrong_key_stops_the_run_after_twenty_answers_and_the_right_one_goes_on() {
         0..20 => Step::status(401),
         _ => Step::ok(),
     });
-    let done = forty(&server, &[]).output();
-    done.exits(1)
-        .says("stopping early: 20 answers 401 or 403 in a row, and no job was ok")
+    let done = forty(&server, &[]).ends(1);
+    done.says("stopping early: 20 answers 401 or 403 in a row, and no job was ok")
         .says("the run was stopped early: 20 answers")
         .says("mend: give a key that is valid (--bearer-env, -H), then go on")
         .says("--resume --retry-failed");
@@ -40,8 +39,7 @@ fn a_wrong_key_stops_the_run_after_twenty_answers_and_the_right_one_goes_on() {
         .args(["run", "jobs.urls", "--resume", "--retry-failed"])
         .with_results()
         .reporting()
-        .output();
-    more.exits(0);
+        .ends(0);
     assert_eq!(more.report()["counts"]["ok"], 40);
     assert_eq!(server.requests().len(), 60);
 }
@@ -50,20 +48,16 @@ fn a_wrong_key_stops_the_run_after_twenty_answers_and_the_right_one_goes_on() {
 fn the_usual_rule_can_be_taken_away_and_others_stand_beside_it() {
     let server = Server::start([Step::status(403)]);
     forty(&server, &["--stop-if", "none"])
-        .output()
-        .exits(1)
+        .ends(1)
         .never_says("stopped early");
     assert_eq!(server.requests().len(), 40);
-    let own = forty(&server, &["--stop-if", "failed>=5"]).output();
-    own.exits(1).says("5 jobs failed (--stop-if 'failed>=5')");
+    let own = forty(&server, &["--stop-if", "failed>=5"]).ends(1);
+    own.says("5 jobs failed (--stop-if 'failed>=5')");
     assert_eq!(statuses(&own.results()), ["failed"; 5]);
-    let both = forty(&server, &["--stop-if", "failed>=30"]).output();
-    both.exits(1).says("20 answers 401 or 403 in a row");
+    let both = forty(&server, &["--stop-if", "failed>=30"]).ends(1);
+    both.says("20 answers 401 or 403 in a row");
     let alone = ["--stop-if", "failed>=30", "--stop-if", "none"];
-    forty(&server, &alone)
-        .output()
-        .exits(1)
-        .says("30 jobs failed");
+    forty(&server, &alone).ends(1).says("30 jobs failed");
 }
 
 #[test]
@@ -90,8 +84,8 @@ fn a_rule_that_cannot_be_read_is_a_usage_error() {
         ("failed<3", "begins with none"),
         ("failed>3 in row", "no count"),
     ] {
-        let done = forty(&server, &["--stop-if", rule]).output();
-        done.exits(2).says("--stop-if").says(says).says("or none");
+        let done = forty(&server, &["--stop-if", rule]).ends(2);
+        done.says("--stop-if").says(says).says("or none");
         assert!(!done.path(OUT).exists(), "{done}");
     }
     assert_eq!(server.requests().len(), 0);

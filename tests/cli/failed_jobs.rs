@@ -49,10 +49,9 @@ fn the_lines_of_failed_jobs_are_copied_byte_for_byte() {
     let last = format!("{{\"url\":\"{}\"}}", server.url("/bad/last"));
     let good = format!("{{\"url\":\"{}\"}}", server.url("/good"));
     let text = format!("\u{feff}{bad}\r\n\n{good}\nno job\n{bad}\n{last}");
-    let done = run().jobs("jobs.jsonl", text).output();
-    done.exits(1);
-    let report = report(done).output();
-    report.exits(0).says("3 failed jobs copied");
+    let done = run().jobs("jobs.jsonl", text).ends(1);
+    let report = report(done).ends(0);
+    report.says("3 failed jobs copied");
     assert_eq!(copied(&report), format!("{bad}\n{bad}\n{last}\n"));
 }
 
@@ -63,8 +62,8 @@ fn a_list_of_urls_is_copied_without_its_comments() {
         .jobs("jobs.urls", "# all\n/good\n  /bad?a=1 \n# more\n\n/bad?a=2")
         .args(["--base-url", &server.url("/")])
         .output();
-    let report = report(done).output();
-    report.exits(0).says("they were given: --base-url http://");
+    let report = report(done).ends(0);
+    report.says("they were given: --base-url http://");
     assert_eq!(copied(&report), "  /bad?a=1 \n/bad?a=2\n");
 }
 
@@ -78,15 +77,12 @@ fn what_is_copied_can_be_run_again_and_makes_the_same_jobs() {
     );
     let done = run().jobs("jobs.jsonl", text).args(["-X", "PUT"]).output();
     let first = done.results();
-    let report = report(done).output();
-    report
-        .exits(0)
-        .says("again with what they were given: -X PUT");
+    let report = report(done).ends(0);
+    report.says("again with what they were given: -X PUT");
     let again = run()
         .jobs("again.jsonl", &report.stdout)
         .args(["-X", "PUT"])
-        .output();
-    again.exits(1);
+        .ends(1);
     let (first, second) = (jobs(&first), again.results());
     assert_eq!(jobs(&second), [first[0], first[2]], "{report}");
 }
@@ -98,28 +94,24 @@ fn a_retried_job_that_became_ok_is_not_copied() {
         _ => Step::ok(),
     });
     let list = ["/later", "/never", "/good"].map(|target| server.url(target) + "\n");
-    let done = run().jobs("jobs.urls", list.concat()).output();
-    done.exits(1);
+    let done = run().jobs("jobs.urls", list.concat()).ends(1);
     let both = report(done).output();
     assert_eq!(copied(&both), list[..2].concat());
     let retried = both
         .again()
         .args(["run", "jobs.urls", "--quiet", "-o", OUT])
         .args(["--resume", "--retry-failed"])
-        .output();
-    retried.exits(1);
-    let one = report(retried).output();
-    one.exits(0);
+        .ends(1);
+    let one = report(retried).ends(0);
     assert_eq!(copied(&one), list[1]);
 }
 
 #[test]
 fn where_nothing_failed_nothing_is_copied() {
     let server = server();
-    let done = run().jobs("jobs.urls", server.list(3)).output();
-    done.exits(0);
-    let report = report(done).output();
-    report.exits(0).says("none of 3 results");
+    let done = run().jobs("jobs.urls", server.list(3)).ends(0);
+    let report = report(done).ends(0);
+    report.says("none of 3 results");
     assert_eq!(copied(&report), "");
 }
 
@@ -142,8 +134,8 @@ fn an_edited_file_is_refused_before_anything_is_copied() {
             "has no id",
         ),
     ] {
-        let refused = report(done).file("jobs.jsonl", &edited).output();
-        refused.exits(2).says("jobs.jsonl:3: ").says(words);
+        let refused = report(done).file("jobs.jsonl", &edited).ends(2);
+        refused.says("jobs.jsonl:3: ").says(words);
         refused.says("nothing was copied").says("(out.jsonl:");
         refused.says("mend: restore the file");
         if edited.len() != text.concat().len() {
@@ -152,10 +144,7 @@ fn an_edited_file_is_refused_before_anything_is_copied() {
         assert_eq!(copied(&refused), "", "{edited}");
         done = refused;
     }
-    report(done)
-        .file("jobs.jsonl", text.concat())
-        .output()
-        .exits(0);
+    report(done).file("jobs.jsonl", text.concat()).ends(0);
 }
 
 #[test]
@@ -165,25 +154,20 @@ fn what_the_run_was_given_and_is_not_kept_is_asked_for() {
     let done = run()
         .jobs("jobs.urls", "/bad\n")
         .args(["--base-url", &base, "--data", "canary"])
-        .output();
-    done.exits(1);
-    let refused = report(done).output();
+        .ends(1);
+    let refused = report(done).ends(2);
     refused
-        .exits(2)
         .says("the run had --data, whose text is not kept")
         .says("the run had --base-url with credentials")
         .never_says("canary");
     let other = report(refused)
         .args(["--base-url", &base, "--data", "other"])
-        .output();
-    other
-        .exits(2)
-        .says("--data may be another")
-        .never_says("canary");
+        .ends(2);
+    other.says("--data may be another").never_says("canary");
     let report = report(other)
         .args(["--base-url", &base, "--data", "canary"])
-        .output();
-    report.exits(0).never_says("canary").says("--data ***");
+        .ends(0);
+    report.never_says("canary").says("--data ***");
     assert_eq!(copied(&report), "/bad\n");
 }
 
@@ -195,11 +179,9 @@ fn jobs_from_stdin_are_listed() {
         server.url("/bad/1?key=canary"),
         server.url("/bad/2")
     );
-    let done = run().stdin(&text).output();
-    done.exits(1);
-    let listed = report(done).output();
+    let done = run().stdin(&text).ends(1);
+    let listed = report(done).ends(1);
     listed
-        .exits(1)
         .says("2 failed jobs came from standard input")
         .says("line 1  id \"a\"  http://")
         .says("/bad/1?key=***")
@@ -212,8 +194,8 @@ fn jobs_from_stdin_are_listed() {
         .args(["-"])
         .jobs("b.jsonl", &file)
         .output();
-    let report = report(both).output();
-    report.exits(1).says("1 failed job copied").says("line 3");
+    let report = report(both).ends(1);
+    report.says("1 failed job copied").says("line 3");
     assert_eq!(copied(&report), file);
 }
 
@@ -226,21 +208,19 @@ fn several_inputs_are_copied_in_their_order_and_one_format_at_a_time() {
         .jobs("b/jobs.urls", list("1") + &list("2"))
         .jobs("a/jobs.urls", list("3"))
         .output();
-    let all = report(two).output();
-    all.exits(0);
+    let all = report(two).ends(0);
     assert_eq!(copied(&all), list("1") + &list("2") + &list("3"));
     let mixed = run()
         .jobs("a.urls", list("1"))
         .jobs("b.jsonl", job("2"))
         .output();
-    let mut done = report(mixed).output();
-    done.exits(2)
-        .says("a.urls holds jobs as urls, b.jsonl as jsonl")
+    let mut done = report(mixed).ends(2);
+    done.says("a.urls holds jobs as urls, b.jsonl as jsonl")
         .says("mend: copy one format at a time: --format urls");
     assert_eq!(copied(&done), "");
     for (format, wanted) in [("urls", list("1")), ("jsonl", job("2"))] {
-        done = report(done).args(["--format", format]).output();
-        done.exits(1).says("1 failed job left out");
+        done = report(done).args(["--format", format]).ends(1);
+        done.says("1 failed job left out");
         assert_eq!(copied(&done), wanted);
     }
 }
@@ -254,8 +234,7 @@ fn job_files_are_found_from_elsewhere() {
     let elsewhere = Shaper::plain()
         .args(["report", "--failed-jobs"])
         .args([&results])
-        .output();
-    elsewhere.exits(0);
+        .ends(0);
     assert_eq!(copied(&elsewhere), list);
     // The folder of the run is gone; beside the results the names are the same.
     let moved = Shaper::plain()
@@ -267,17 +246,15 @@ fn job_files_are_found_from_elsewhere() {
     let moved = moved
         .file("new/out.jsonl.run", &run)
         .args(["report", "new/out.jsonl", "--failed-jobs"])
-        .output();
-    moved.exits(0);
+        .ends(0);
     assert_eq!(copied(&moved), list);
     fs::remove_file(done.path("in/jobs.urls")).expect("it is there");
     let missing = done
         .again()
         .file(RUN, run)
         .args(["report", "./out.jsonl", "--failed-jobs"])
-        .output();
+        .ends(2);
     missing
-        .exits(2)
         .says("in/jobs.urls: the job file is not there")
         .says("tried /gone/in/jobs.urls and ./in/jobs.urls")
         .says("mend: put it back");
@@ -288,8 +265,7 @@ fn a_job_of_an_input_that_is_named_twice_is_copied_twice() {
     let server = server();
     let list = server.url("/bad") + "\n";
     let done = run().jobs("jobs.urls", &list).args(["jobs.urls"]).output();
-    let report = report(done).output();
-    report.exits(0);
+    let report = report(done).ends(0);
     assert_eq!(copied(&report), list.repeat(2));
 }
 
@@ -304,9 +280,8 @@ fn lines_that_have_moved_between_runs_are_told() {
         .file("jobs.urls", longer)
         .args(["run", "jobs.urls", "--quiet", "-o", OUT, "--resume"])
         .output();
-    let refused = report(resumed).output();
+    let refused = report(resumed).ends(2);
     refused
-        .exits(2)
         .says("jobs.urls:1: is job ")
         .says("lines may have moved")
         .says("--resume --retry-failed");
@@ -321,13 +296,12 @@ fn several_files_of_results_are_told_in_their_order() {
         .again()
         .args(["run", "--quiet", "-o", "two.out"])
         .jobs("two.urls", list("2"))
-        .output();
-    second.exits(1);
+        .ends(1);
     let both = second
         .again()
         .args(["report", "--failed-jobs", "two.out", OUT])
-        .output();
-    both.exits(0).says("2 failed jobs copied");
+        .ends(0);
+    both.says("2 failed jobs copied");
     assert_eq!(copied(&both), list("2") + &list("1"));
     let job = format!("{{\"id\":\"a\",\"url\":\"{}\"}}\n", server.url("/bad"));
     let one = run().jobs("a.jsonl", job).output();
@@ -336,11 +310,11 @@ fn several_files_of_results_are_told_in_their_order() {
         .file("b.out", "")
         .args(["run", "--quiet", "a.jsonl", "-o", "b.out"])
         .output();
-    let same = report(other).args(["b.out"]).output();
-    same.exits(2).says("two failed jobs have the id \"a\"");
+    let same = report(other).args(["b.out"]).ends(2);
+    same.says("two failed jobs have the id \"a\"");
     assert_eq!(copied(&same), "");
-    let twice = report(both).args(["./out.jsonl"]).output();
-    twice.exits(2).says("named twice");
+    let twice = report(both).args(["./out.jsonl"]).ends(2);
+    twice.says("named twice");
 }
 
 #[test]
@@ -349,38 +323,34 @@ fn what_cannot_be_read_is_told_with_its_place_and_a_mend() {
     let list = server.url("/bad") + "\n";
     let done = run().jobs("jobs.urls", &list).output();
     let whole = String::from_utf8(done.bytes(OUT)).expect("it is text");
-    let mut done = report(done)
-        .file(OUT, whole.clone() + &whole[..50])
-        .output();
-    done.exits(0).says("out.jsonl:2: the last line is torn");
+    let mut done = report(done).file(OUT, whole.clone() + &whole[..50]).ends(0);
+    done.says("out.jsonl:2: the last line is torn");
     assert_eq!(copied(&done), list);
     for (text, words) in [
         (format!("{{\n{whole}"), "out.jsonl:1: is no result"),
         (format!("{{}}\n{whole}"), "missing field `status`"),
     ] {
-        done = report(done).file(OUT, text).output();
-        done.exits(2).says(words).says("mend: ");
+        done = report(done).file(OUT, text).ends(2);
+        done.says(words).says("mend: ");
         assert_eq!(copied(&done), "");
     }
-    done = report(done).file(OUT, &whole).output();
-    done.exits(0);
+    done = report(done).file(OUT, &whole).ends(0);
     for (run, words) in [("[", "EOF"), ("{}", "missing field")] {
-        done = report(done).file(RUN, run).output();
-        done.exits(2).says(RUN).says(words).says("mend: it stands");
+        done = report(done).file(RUN, run).ends(2);
+        done.says(RUN).says(words).says("mend: it stands");
     }
     fs::remove_file(done.path(RUN)).expect("it is there");
-    let alone = report(done).output();
-    alone.exits(2).says("out.jsonl.run: does not tell");
+    let alone = report(done).ends(2);
+    alone.says("out.jsonl.run: does not tell");
     Shaper::plain()
         .args(["report", "none.jsonl", "--failed-jobs"])
-        .output()
-        .exits(2)
+        .ends(2)
         .says("none.jsonl: cannot be read");
     for both in [["--report", "json"], ["--qps", "5"]] {
         let both = Shaper::plain()
             .args(["report", OUT, "--failed-jobs"])
             .args(both);
-        both.output().exits(2).says("do not go together");
+        both.ends(2).says("do not go together");
     }
 }
 
@@ -388,8 +358,7 @@ fn what_cannot_be_read_is_told_with_its_place_and_a_mend() {
 fn a_closed_stdout_ends_the_copy_quietly() {
     let server = server();
     let done = run().jobs("jobs.urls", server.url("/bad") + "\n").output();
-    let report = report(done).stdout_is_closed().output();
-    report.exits(141);
+    let report = report(done).stdout_is_closed().ends(141);
     assert_eq!(report.stderr, "");
 }
 
@@ -404,13 +373,12 @@ fn bodies_in_files_are_told_with_their_folder() {
         .file("in/body", "x")
         .jobs("in/jobs.jsonl", &job)
         .output();
-    let copy = report(done).output();
-    copy.exits(0)
-        .says("1 copied line with a body_file")
+    let copy = report(done).ends(0);
+    copy.says("1 copied line with a body_file")
         .says("a file in in");
     assert_eq!(copied(&copy), job);
-    let changed = report(copy).file("in/body", "y").output();
-    changed.exits(2).says("what is in body may have changed");
+    let changed = report(copy).file("in/body", "y").ends(2);
+    changed.says("what is in body may have changed");
 }
 
 #[test]
@@ -422,10 +390,9 @@ fn lines_of_a_log_are_read_by_the_fields_that_the_run_was_given() {
         .args(["--base-url", &server.url("")])
         .args(fields)
         .jobs("service.jsonl", lines)
-        .output();
-    done.exits(1);
-    let copy = report(done).output();
-    copy.exits(0).says("--log-fields url=u");
+        .ends(1);
+    let copy = report(done).ends(0);
+    copy.says("--log-fields url=u");
     assert_eq!(copied(&copy), "{\"u\":\"/bad\"}\n");
 }
 
@@ -438,8 +405,7 @@ fn bodies_are_copied_where_the_run_has_sent_them() {
         let done = run()
             .args(["--request-url", &url])
             .jobs("asked.jsonl", lines)
-            .output();
-        done.exits(1);
+            .ends(1);
         let mut copy = report(done).output();
         if !user.is_empty() {
             copy.exits(2)
@@ -467,28 +433,23 @@ fn rows_are_copied_by_the_url_the_data_and_the_headers_of_the_run_and_run_again_
         "-H",
         "x-q: {{q}}",
     ];
-    let done = run().jobs("rows.jsonl", rows).args(options).output();
-    done.exits(1);
+    let done = run().jobs("rows.jsonl", rows).args(options).ends(1);
     let first = done.results();
     let told = String::from_utf8(done.bytes(RUN)).expect("it is JSON");
     assert!(
         !told.contains("CANARY") && told.contains("\"url\""),
         "{told}"
     );
-    let without = report(done).output();
+    let without = report(done).ends(2);
     without
-        .exits(2)
         .says("the run had --url, whose text is not kept")
         .says("give --url, --data and -H as to the run");
     let other = report(without)
         .args(["--url", &url, "--data", "{\"q\":\"{{q}}\"}"])
-        .output();
-    other
-        .exits(2)
-        .says("the run had -H, whose text is not kept");
-    let with = report(other).args(options).output();
-    with.exits(0)
-        .says("1 failed job copied")
+        .ends(2);
+    other.says("the run had -H, whose text is not kept");
+    let with = report(other).args(options).ends(0);
+    with.says("1 failed job copied")
         .says("--url *** -H *** --data ***");
     assert_eq!(
         copied(&with),
@@ -498,8 +459,7 @@ fn rows_are_copied_by_the_url_the_data_and_the_headers_of_the_run_and_run_again_
         .jobs("again.jsonl", copied(&with))
         .args(options)
         .with_results()
-        .output();
-    again.exits(1);
+        .ends(1);
     assert_eq!(again.results()[0]["job"], first[0]["job"]);
 }
 
@@ -510,11 +470,9 @@ fn a_row_that_would_be_another_in_a_copy_is_not_copied() {
     let done = run()
         .jobs("rows.jsonl", "{\"x\":1}\n{\"x\":2}\n")
         .args(["--url", &url])
-        .output();
-    done.exits(1);
-    let refused = report(done).args(["--url", &url]).output();
+        .ends(1);
+    let refused = report(done).args(["--url", &url]).ends(2);
     refused
-        .exits(2)
         .says("rows.jsonl:1: {{seq}} would be another in a copy of this line")
         .says("--resume --retry-failed");
     assert!(copied(&refused).is_empty());
@@ -528,11 +486,8 @@ fn a_line_that_does_not_tell_its_format_alone_is_told_with_the_option_that_does(
         "{{\"method\":\"POST\",\"url\":\"{}\",\"body\":\"aGVsbG8h\"}}\n",
         server.url("/bad")
     );
-    let done = run().jobs("jobs.jsonl", own + &open).output();
-    done.exits(1);
-    let report = report(done).output();
-    report
-        .exits(0)
-        .says("a line does not tell its format: run it with --format jsonl");
+    let done = run().jobs("jobs.jsonl", own + &open).ends(1);
+    let report = report(done).ends(0);
+    report.says("a line does not tell its format: run it with --format jsonl");
     assert_eq!(copied(&report), open);
 }

@@ -18,9 +18,8 @@ fn slots_are_cut_to_what_the_open_files_allow_and_no_job_fails() {
             .files_at_once(64)
             .with_results()
             .reporting()
-            .output();
-        done.exits(0)
-            .says("warning: 64 open files")
+            .ends(0);
+        done.says("warning: 64 open files")
             .says(&format!("-c {slots} is cut to"))
             .says("mend: allow more open files (ulimit -n")
             .never_says("first failed");
@@ -49,8 +48,8 @@ fn where_the_open_files_bind_and_no_slots_were_asked_for_that_is_said() {
         .files_at_once(64)
         .with_results()
         .reporting()
-        .output();
-    done.exits(0).says("all that the open files allow");
+        .ends(0);
+    done.says("all that the open files allow");
     let told = done.report();
     let verdict = told["verdict"].as_str().expect("there is one");
     assert!(
@@ -103,8 +102,8 @@ fn the_usual_slots_are_cut_where_even_they_do_not_fit() {
         .files_at_once(28)
         .with_results()
         .reporting()
-        .output();
-    done.exits(0).says("warning: 28 open files");
+        .ends(0);
+    done.says("warning: 28 open files");
     assert_eq!(done.counts().ok, 50);
 }
 
@@ -124,8 +123,8 @@ fn hosts_that_are_busy_in_turn_fit_into_few_files() {
         .files_at_once(64)
         .with_results()
         .reporting()
-        .output();
-    done.exits(0).never_says("first failed");
+        .ends(0);
+    done.never_says("first failed");
     assert_eq!(done.counts().ok, 560);
     assert_eq!(server.requests().len(), 560, "none was tried twice");
 }
@@ -138,10 +137,8 @@ fn a_modelled_api_in_the_same_process_has_its_half_of_the_files() {
         .files_at_once(64)
         .with_results()
         .reporting()
-        .output();
-    done.exits(0)
-        .says("-c 500 is cut to")
-        .never_says("first failed");
+        .ends(0);
+    done.says("-c 500 is cut to").never_says("first failed");
     assert_eq!(done.counts().ok, 200);
 }
 
@@ -154,9 +151,8 @@ fn where_not_one_connection_fits_nothing_is_sent_and_the_results_are_left_alone(
         .args(["--overwrite"])
         .files_at_once(16)
         .with_results()
-        .output();
-    done.exits(2)
-        .says("16 open files are too few for a single connection")
+        .ends(2);
+    done.says("16 open files are too few for a single connection")
         .says("ulimit -n");
     assert_eq!(server.requests().len(), 0);
     assert_eq!(done.bytes(OUT), b"old\n");
@@ -170,10 +166,8 @@ fn enough_open_files_are_no_reason_for_a_warning() {
         .args(["-c", "20"])
         .files_at_once(128)
         .with_results()
-        .output();
-    done.exits(0)
-        .says("LIMITS      20 slots")
-        .never_says("warning");
+        .ends(0);
+    done.says("LIMITS      20 slots").never_says("warning");
 }
 
 #[test]
@@ -213,8 +207,7 @@ fn a_name_that_has_no_address_may_be_misspelt() {
         .args(["-", "--max-attempts", "1"])
         .stdin("http://no-such-host.invalid/\n")
         .with_results()
-        .output();
-    done.exits(1);
+        .ends(1);
     let kind = &done.results()[0]["error"]["kind"];
     // Without a resolver it is a failed connect, which says nothing of the name.
     if kind == "dns" {

@@ -167,8 +167,7 @@ fn what_is_skipped_is_no_attack_of_vegeta() {
             .jobs("access.log", &log)
             .args(["--base-url", &server.url(""), "--output-format", format])
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         let hits = String::from_utf8(done.bytes(OUT)).expect("it is text");
         assert_eq!(hits.lines().count(), 2, "{hits}");
         assert!(!hits.contains("/b"), "{hits}");
@@ -344,8 +343,7 @@ fn batches_go_on_by_id_and_others_do_not() {
             .again()
             .args(["run", "jobs.jsonl", "-c", "1", "--max-attempts", "1"])
             .args(["--output-format", format, "--resume", "-o", OUT])
-            .output();
-        done.exits(1);
+            .ends(1);
         assert_eq!(lines(&done).len(), 5, "{done}");
         assert_eq!(
             server.requests().len(),
@@ -356,8 +354,7 @@ fn batches_go_on_by_id_and_others_do_not() {
             .again()
             .args(["run", "jobs.jsonl", "--output-format", format])
             .args(["--resume", "-o", OUT])
-            .output();
-        again.exits(1);
+            .ends(1);
         assert_eq!(lines(&again).len(), 5, "{again}");
     }
     let server = server();
@@ -382,8 +379,7 @@ fn of_a_batch_without_ids_failed_jobs_run_again_and_each_has_one_result() {
             .jobs("jobs.urls", list.concat())
             .args(options)
             .with_results()
-            .output();
-        first.exits(1);
+            .ends(1);
         assert_eq!(lines(&first).len(), 5);
         let resume = |done: Output, more: &[&str]| {
             done.again()

@@ -40,8 +40,7 @@ fn the_json_of_a_run_keeps_to_the_schema() {
     compiler.add_resource("report", schema).expect("it is new");
     let schema = compiler.compile("report", &mut schemas);
     let schema = schema.expect("the schema is one");
-    let done = run().reporting().output();
-    done.exits(1);
+    let done = run().reporting().ends(1);
     let report = done.report();
     let told = schemas.validate(&report, schema);
     if let Err(why) = told {
@@ -54,8 +53,7 @@ fn the_json_of_a_run_keeps_to_the_schema() {
 fn the_table_of_a_run_has_its_figures_and_those_of_its_proof() {
     let done = run()
         .args(["--report", "csv", "--report-file", "-"])
-        .output();
-    done.exits(1);
+        .ends(1);
     let text = String::from_utf8(done.stdout.clone()).expect("a table is text");
     let results = done.results();
     let failed = results.iter().filter(|line| line["status"] == "failed");
@@ -64,8 +62,7 @@ fn the_table_of_a_run_has_its_figures_and_those_of_its_proof() {
     assert!(text.contains(&failed), "{failed} in {text}");
     assert!(text.contains("\nproof.verdict,qps,kept,\n"), "{text}");
     let proved = done.again().args(["verify", OUT, "--report", "csv"]);
-    let proved = proved.output();
-    proved.exits(0);
+    let proved = proved.ends(0);
     let text = String::from_utf8_lossy(&proved.stdout);
     assert!(text.contains("\nlimits.verdict,window,kept,\n"), "{text}");
     let sends = format!("\nfiles.sends,{OUT},{},sends\n", results.len());
@@ -77,8 +74,7 @@ fn the_latencies_of_a_run_are_a_log_and_percentiles_to_plot() {
     let done = run()
         .args(["--hdr", "run.hlog", "--hdr", "run.since_due_ok.hgrm"])
         .reporting()
-        .output();
-    done.exits(1);
+        .ends(1);
     let report = done.report();
     let text = fs::read_to_string(done.path("run.hlog")).expect("it was asked for");
     let entries = IntervalLogIterator::new(text.as_bytes());
@@ -152,8 +148,8 @@ fn files_beside_a_report_that_have_no_place_are_told_before_anything_is_sent() {
             _ => &["--html", "page.txt", "--hdr", "a"],
         };
         let done = done.reporting().args(others).args([option, file]);
-        let done = done.output();
-        done.exits(exit).says(said).says(option);
+        let done = done.ends(exit);
+        done.says(said).says(option);
     }
     assert_eq!(server.requests().len(), 0);
 }
@@ -166,10 +162,8 @@ fn files_beside_a_report_are_written_also_by_a_quiet_run_that_prints_none() {
         .args(["--quiet", "--report", "none", "--html", "a.html"])
         .args(["--hdr", "/dev/full", "--hdr", "a.hgrm"])
         .with_results()
-        .output();
-    done.exits(3)
-        .says("/dev/full")
-        .says("name another file with --hdr");
+        .ends(3);
+    done.says("/dev/full").says("name another file with --hdr");
     let text = fs::read_to_string(done.path("a.hgrm")).expect("the others are written");
     assert!(text.contains("Total count    =            2]"), "{text}");
     let page = fs::read_to_string(done.path("a.html")).expect("the others are written");
@@ -179,8 +173,7 @@ fn files_beside_a_report_are_written_also_by_a_quiet_run_that_prints_none() {
 #[test]
 fn the_page_of_a_run_holds_its_json_report_and_replaces_an_older_one() {
     let done = run().file("page.html", "old").reporting();
-    let done = done.args(["--html", "page.html"]).output();
-    done.exits(1);
+    let done = done.args(["--html", "page.html"]).ends(1);
     let page = fs::read_to_string(done.path("page.html")).expect("it was asked for");
     let (_, data) = page
         .split_once("id=\"data\">")

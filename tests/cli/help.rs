@@ -22,8 +22,7 @@ pub(super) fn commands() -> Vec<String> {
 #[test]
 fn every_command_has_examples_and_exit_codes() {
     for command in commands() {
-        let done = Shaper::plain().args([&*command, "--help"]).output();
-        done.exits(0);
+        let done = Shaper::plain().args([&*command, "--help"]).ends(0);
         let page = stdout(&done);
         for part in ["Usage: shaper", "\n\nExample", "\n\nExit codes: "] {
             assert!(page.contains(part), "no {part:?} in {done}");
@@ -170,8 +169,8 @@ fn a_slip_is_answered_with_the_right_word() {
         (&["run", "--fsync", "nver"], "did you mean never?"),
         (&["verify", "--mock"], "--mock is an option of shaper run"),
     ] {
-        let done = Shaper::plain().args(line).output();
-        done.exits(2).says(right);
+        let done = Shaper::plain().args(line).ends(2);
+        done.says(right);
         assert!(done.stdout.is_empty(), "{done}");
     }
 }
@@ -187,16 +186,15 @@ fn another_word_is_answered_with_no_guess() {
         (&["help", "nonsense"], "nonsense"),
         (&["man", "nonsense"], "nonsense"),
     ] {
-        let done = Shaper::plain().args(line).output();
-        done.exits(2).says(wrong);
+        let done = Shaper::plain().args(line).ends(2);
+        done.says(wrong);
         done.never_says("did you mean").never_says("as a value");
     }
 }
 
 #[test]
 fn help_limits_names_every_kind_with_what_it_promises() {
-    let done = Shaper::plain().args(["help", "limits"]).output();
-    done.exits(0);
+    let done = Shaper::plain().args(["help", "limits"]).ends(0);
     let page = stdout(&done);
     for (kind, promise) in [
         ("bucket", "b + rT"),
@@ -235,14 +233,13 @@ fn help_on_a_command_is_its_help() {
         let usage = format!("Usage: shaper {command}");
         assert!(stdout(&topic).contains(&usage), "{topic}");
     }
-    let all = Shaper::plain().args(["help"]).output();
-    all.exits(0);
+    let all = Shaper::plain().args(["help"]).ends(0);
     assert!(stdout(&all).contains("Usage: shaper"), "{all}");
 }
 
 #[test]
 fn help_on_nothing_there_is_a_usage_error() {
-    let done = Shaper::plain().args(["help", "nope"]).output();
-    done.exits(2).says("nope").says("shaper help limits");
+    let done = Shaper::plain().args(["help", "nope"]).ends(2);
+    done.says("nope").says("shaper help limits");
     assert!(done.stdout.is_empty(), "{done}");
 }

@@ -15,8 +15,7 @@ fn a_list_of_many_hosts_does_not_fail_for_want_of_open_files() {
         .files_at_once(128)
         .with_results()
         .reporting()
-        .output();
-    done.exits(0);
+        .ends(0);
     assert_eq!(done.counts().ok, 1_200);
     assert_eq!(server.requests().len(), 1_200, "none was tried twice");
 }
@@ -28,8 +27,7 @@ fn a_few_hosts_that_are_asked_in_turn_keep_their_connections() {
         .args(["-", "-c", "1"])
         .stdin(server.hosts(30).repeat(10))
         .with_results()
-        .output()
-        .exits(0);
+        .ends(0);
     let connections = server.requests().iter().map(|seen| seen.connection).max();
     assert_eq!(connections, Some(29));
 }
@@ -51,8 +49,7 @@ fn international_names_and_underscores_go_out_as_names_are_written_on_the_wire()
             .args(["-c", "1"])
             .args(options)
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         for (nth, (host, written)) in hosts.iter().zip(list.lines()).enumerate() {
             let seen = &server.requests()[before + nth];
             assert_eq!(seen.header("host"), Some(host.as_bytes()), "{done}");
@@ -83,8 +80,7 @@ fn an_address_of_ipv6_is_asked_and_one_with_a_zone_is_not() {
             .jobs("jobs.urls", &list)
             .args(["-c", "1", "--transport", transport])
             .with_results()
-            .output();
-        done.exits(1);
+            .ends(1);
         assert_eq!(
             statuses(&done.results()),
             ["ok", "invalid", "invalid", "ok"],
@@ -107,8 +103,7 @@ fn a_name_that_is_not_there_is_not_asked_again() {
             .jobs("jobs.urls", "http://nope.invalid/\n".repeat(20))
             .args(["-c", "10", "--transport", transport])
             .with_results()
-            .output();
-        done.exits(1);
+            .ends(1);
         for result in done.results() {
             assert_eq!(result["error"]["kind"], "dns", "{transport}: {done}");
             assert_eq!(result["attempts"], 1, "{transport}: {done}");

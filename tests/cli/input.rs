@@ -15,8 +15,8 @@ fn a_list_saved_on_windows_has_its_urls_and_nothing_else() {
     let done = Shaper::run()
         .case("01-bom-crlf.urls", &server)
         .with_results()
-        .output();
-    done.exits(0).never_says("warning");
+        .ends(0);
+    done.never_says("warning");
     assert_eq!(server.targets(), ["/a", "/b"]);
     assert_eq!(statuses(&done.results()), ["ok", "ok"]);
 }
@@ -27,8 +27,7 @@ fn blank_lines_and_comments_are_no_jobs_but_count_as_lines() {
     let done = Shaper::run()
         .case("04-blanks-comments.urls", &server)
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     assert_eq!(server.targets(), ["/a", "/b", "/c", "/d"]);
     let results = done.results();
     let lines: Vec<_> = results.iter().map(|line| &line["line"]).collect();
@@ -38,11 +37,10 @@ fn blank_lines_and_comments_are_no_jobs_but_count_as_lines() {
 #[test]
 fn blank_lines_are_no_jobs_in_jsonl() {
     let server = Server::start([Step::ok()]);
-    let done = Shaper::run()
+    Shaper::run()
         .case("04-blank.jsonl", &server)
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     assert_eq!(server.targets(), ["/a", "/b"]);
 }
 
@@ -53,8 +51,7 @@ fn limit_jobs_counts_jobs_and_not_lines() {
         .case("04-blanks-comments.urls", &server)
         .args(["--limit-jobs", "2"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     assert_eq!(server.targets(), ["/a", "/b"]);
     assert_eq!(done.results().len(), 2);
 }
@@ -68,8 +65,7 @@ fn the_last_line_needs_no_newline() {
         "05-noeol.vegeta",
     ] {
         let server = Server::start([Step::ok()]);
-        let done = Shaper::run().case(file, &server).with_results().output();
-        done.exits(0);
+        let done = Shaper::run().case(file, &server).with_results().ends(0);
         assert_eq!(server.targets(), ["/a", "/b"], "{file}");
         assert_eq!(statuses(&done.results()), ["ok", "ok"], "{file}");
     }
@@ -82,8 +78,7 @@ fn a_bad_byte_is_one_invalid_result_and_is_never_sent() {
         .case("06-bad-utf8.jsonl", &server)
         .with_results()
         .reporting()
-        .output();
-    done.exits(1);
+        .ends(1);
     assert_eq!(server.targets(), ["/a", "/c"]);
     let results = done.results();
     assert_eq!(statuses(&results), ["ok", "invalid", "ok"]);
@@ -108,8 +103,8 @@ fn strict_sends_nothing_when_any_line_is_bad() {
             .case(file, &server)
             .args(["--strict"])
             .with_results()
-            .output();
-        done.exits(2).says(&format!("{file}{place}"));
+            .ends(2);
+        done.says(&format!("{file}{place}"));
         assert_eq!(server.requests().len(), 0, "{done}");
     }
     let server = Server::start([Step::ok()]);
@@ -117,10 +112,8 @@ fn strict_sends_nothing_when_any_line_is_bad() {
         .case("12-unknown.jsonl", &server)
         .args(["--strict"])
         .with_results()
-        .output();
-    unknown
-        .exits(2)
-        .says("unknown field \"metod\"\n  mend: did you mean \"method\"?");
+        .ends(2);
+    unknown.says("unknown field \"metod\"\n  mend: did you mean \"method\"?");
     assert_eq!(server.requests().len(), 0, "{unknown}");
 }
 
@@ -131,16 +124,14 @@ fn strict_reads_all_of_stdin_before_it_sends() {
         .args(["-", "--strict"])
         .stdin(case("06-bad-utf8.jsonl", &server))
         .with_results()
-        .output();
-    done.exits(2);
+        .ends(2);
     assert_eq!(server.requests().len(), 0, "{done}");
 
-    let good = Shaper::run()
+    Shaper::run()
         .args(["-", "--strict"])
         .stdin(server.list(3))
         .with_results()
-        .output();
-    good.exits(0);
+        .ends(0);
     assert_eq!(server.targets(), ["/0", "/1", "/2"]);
 }
 
@@ -159,11 +150,7 @@ fn a_line_of_ten_mebibytes_is_sent_whole() {
         }
         file.push_str("}\n");
     }
-    let done = Shaper::run()
-        .jobs("big.jsonl", file)
-        .with_results()
-        .output();
-    done.exits(0);
+    let done = Shaper::run().jobs("big.jsonl", file).with_results().ends(0);
     assert_eq!(server.targets(), ["/a", "/big", "/c"]);
     let requests = server.requests();
     let big = requests.iter().find(|seen| seen.target == "/big");
@@ -181,8 +168,7 @@ fn a_second_job_with_the_same_id_is_invalid_and_names_both_lines() {
         .args(["-"])
         .stdin(case("09-dup-ids.jsonl", &server));
     for (nth, run) in [from_file, from_pipe].into_iter().enumerate() {
-        let done = run.with_results().output();
-        done.exits(1);
+        let done = run.with_results().ends(1);
         assert_eq!(server.requests().len(), 2 * (nth + 1), "{done}");
         let results = done.results();
         assert_eq!(statuses(&results), ["ok", "ok", "invalid"]);
@@ -199,8 +185,7 @@ fn a_job_without_a_url_is_invalid_and_one_without_a_method_is_a_get() {
     let done = Shaper::run()
         .case("10-missing.jsonl", &server)
         .with_results()
-        .output();
-    done.exits(1);
+        .ends(1);
     let results = done.results();
     let expected = ["invalid", "invalid", "invalid", "invalid", "ok"];
     assert_eq!(statuses(&results), expected);
@@ -218,9 +203,8 @@ fn an_unknown_field_is_a_warning_with_a_suggestion() {
     let done = Shaper::run()
         .case("12-unknown.jsonl", &server)
         .with_results()
-        .output();
-    done.exits(0)
-        .says("unknown field \"metod\"\n  mend: did you mean \"method\"?")
+        .ends(0);
+    done.says("unknown field \"metod\"\n  mend: did you mean \"method\"?")
         .never_says("\"meta\"");
     let results = done.results();
     assert_eq!(statuses(&results), ["ok", "ok"]);
@@ -233,8 +217,7 @@ fn nan_and_infinity_are_not_valid_json() {
     let done = Shaper::run()
         .case("13-nan.jsonl", &server)
         .with_results()
-        .output();
-    done.exits(1);
+        .ends(1);
     assert_eq!(server.targets(), ["/a", "/d"]);
     let results = done.results();
     assert_eq!(statuses(&results), ["ok", "invalid", "invalid", "ok"]);
@@ -246,12 +229,11 @@ fn nan_and_infinity_are_not_valid_json() {
 #[test]
 fn a_body_goes_out_byte_for_byte_however_deep_it_is() {
     let server = Server::start([Step::ok()]);
-    let done = Shaper::run()
+    Shaper::run()
         .case("14-deep200.jsonl", &server)
         .args(["-c", "1"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let requests = server.requests();
     let deep = "[".repeat(200) + &"]".repeat(200);
     assert_eq!(String::from_utf8_lossy(&requests[0].body), deep);
@@ -291,11 +273,10 @@ fn a_hundred_thousand_levels_cannot_end_the_run() {
 #[test]
 fn header_values_go_out_as_the_utf8_of_the_file() {
     let server = Server::start([Step::ok()]);
-    let done = Shaper::run()
+    Shaper::run()
         .case("19-header-utf8.jsonl", &server)
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let requests = server.requests();
     assert_eq!(requests[0].header("x-name"), Some("Zoë".as_bytes()));
     assert_eq!(
@@ -307,12 +288,11 @@ fn header_values_go_out_as_the_utf8_of_the_file() {
 #[test]
 fn a_get_may_have_a_body_and_only_a_post_says_that_it_has_none() {
     let server = Server::start([Step::ok()]);
-    let done = Shaper::run()
+    Shaper::run()
         .case("21-get-body.jsonl", &server)
         .args(["-c", "1"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let seen: Vec<_> = server
         .requests()
         .iter()
@@ -347,8 +327,7 @@ fn a_body_file_is_relative_to_its_job_file() {
             case("22-body-file.jsonl", &server),
         )
         .with_results()
-        .output();
-    done.exits(1);
+        .ends(1);
     let results = done.results();
     assert_eq!(statuses(&results), ["invalid", "ok", "invalid"]);
     for part in ["there/nope.json", "No such file"] {
@@ -365,8 +344,7 @@ fn a_url_is_written_by_the_whatwg_rules_and_escaped_once() {
     let done = Shaper::run()
         .case("24-spaces.urls", &server)
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let expected = ["/%2Fok", "/%zz?a=%", "/a%20b?q=x%20y", "/p|q?x=[1]&y={z}"];
     assert_eq!(server.targets(), expected);
     let written = server.url("/a b?q=x y");
@@ -383,8 +361,7 @@ fn only_http_urls_are_sent_and_no_scheme_is_guessed() {
     let done = Shaper::run()
         .case("28-schemes.urls", &server)
         .with_results()
-        .output();
-    done.exits(1);
+        .ends(1);
     assert_eq!(server.targets(), ["/d", "/f"]);
     let results = done.results();
     let missing = "no scheme, did you mean http://";
@@ -407,19 +384,19 @@ fn only_http_urls_are_sent_and_no_scheme_is_guessed() {
 fn an_input_without_jobs_is_a_usage_error_unless_it_is_allowed() {
     let server = Server::start([Step::ok()]);
     for file in ["29-empty.jsonl", "29-comments.urls"] {
-        let refused = Shaper::run().case(file, &server).with_results().output();
-        refused.exits(2).says(&format!("no requests in {file}"));
+        let refused = Shaper::run().case(file, &server).with_results().ends(2);
+        refused.says(&format!("no requests in {file}"));
         assert!(!refused.path(OUT).exists(), "{refused}");
 
         let allowed = Shaper::run()
             .case(file, &server)
             .args(["--allow-empty"])
             .with_results()
-            .output();
-        allowed.exits(0).never_says("NaN");
+            .ends(0);
+        allowed.never_says("NaN");
     }
-    let stdin = Shaper::run().args(["-"]).with_results().output();
-    stdin.exits(2).says("no requests in");
+    let stdin = Shaper::run().args(["-"]).with_results().ends(2);
+    stdin.says("no requests in");
     assert!(!stdin.path(OUT).exists(), "{stdin}");
 }
 
@@ -431,8 +408,7 @@ fn an_input_without_jobs_leaves_old_results_alone() {
         .file(OUT, "{\"seq\":0}\n")
         .args(["--overwrite"])
         .with_results()
-        .output();
-    done.exits(2);
+        .ends(2);
     let kept = fs::read_to_string(done.path(OUT)).expect("it was there before");
     assert_eq!(kept, "{\"seq\":0}\n");
 }
@@ -444,8 +420,7 @@ fn input_that_ends_inside_a_record_is_one_invalid_result() {
         .args(["-"])
         .stdin(case("30-torn-stdin.txt", &server))
         .with_results()
-        .output();
-    done.exits(1);
+        .ends(1);
     let results = done.results();
     assert_eq!(statuses(&results), ["ok", "invalid"]);
     let words = message(&results[1]);
@@ -473,8 +448,7 @@ fn a_job_is_sent_when_its_line_comes_and_not_when_the_pipe_ends() {
 #[test]
 fn a_pipe_is_read_without_being_named() {
     let server = Server::start([Step::ok()]);
-    let done = Shaper::run().stdin(server.list(2)).with_results().output();
-    done.exits(0);
+    Shaper::run().stdin(server.list(2)).with_results().ends(0);
     assert_eq!(server.targets(), ["/0", "/1"]);
 }
 
@@ -486,8 +460,7 @@ fn a_json_array_is_taken_apart_and_its_first_break_told() {
     let done = Shaper::run()
         .jobs("jobs.json", whole)
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let results = done.results();
     assert_eq!(
         (&results[0]["line"], &results[1]["line"]),
@@ -498,8 +471,7 @@ fn a_json_array_is_taken_apart_and_its_first_break_told() {
     let done = Shaper::run()
         .jobs("jobs.json", broken)
         .with_results()
-        .output();
-    done.exits(1);
+        .ends(1);
     assert_eq!(server.targets(), ["/a", "/a", "/b", "/b"]);
     let results = done.results();
     assert_eq!(statuses(&results), ["ok", "ok", "invalid"]);
@@ -520,25 +492,21 @@ fn compressed_jobs_are_read_as_they_were_and_a_cut_archive_is_no_normal_end() {
         .args(["-c", "50"])
         .jobs("jobs.urls.gz", &packed)
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     assert_eq!(done.results().len(), 2000);
     let cut = &packed[..packed.len() / 2];
     let done = Shaper::run()
         .args(["-c", "50"])
         .jobs("jobs.urls.gz", cut)
         .with_results()
-        .output();
-    done.exits(1)
-        .says("its gzip data is cut off")
-        .says("gzip -t FILE");
+        .ends(1);
+    done.says("its gzip data is cut off").says("gzip -t FILE");
     assert!(done.results().len() < 2000);
     let none = Shaper::run()
         .jobs("jobs.urls.gz", &packed[..12])
         .with_results()
-        .output();
-    none.exits(2)
-        .says("jobs.urls.gz: cannot be read: its gzip data is cut off");
+        .ends(2);
+    none.says("jobs.urls.gz: cannot be read: its gzip data is cut off");
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -555,10 +523,8 @@ fn utf_16_is_refused_with_the_command_that_mends_it() {
     let done = Shaper::run()
         .jobs("jobs.urls", bytes)
         .with_results()
-        .output();
-    done.exits(2)
-        .says("it is UTF-16")
-        .says("iconv -f UTF-16 -t UTF-8");
+        .ends(2);
+    done.says("it is UTF-16").says("iconv -f UTF-16 -t UTF-8");
 }
 
 #[test]
@@ -567,8 +533,7 @@ fn a_table_is_sent_row_by_row_with_the_line_on_which_each_begins() {
     let done = Shaper::run()
         .case("16-multiline.csv", &server)
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let results = done.results();
     assert_eq!(
         (&results[0]["line"], &results[1]["line"]),
@@ -588,17 +553,15 @@ fn a_table_is_sent_row_by_row_with_the_line_on_which_each_begins() {
     let ragged = Shaper::run()
         .case("18-ragged.csv", &server)
         .with_results()
-        .output();
-    ragged.exits(1);
+        .ends(1);
     assert_eq!(
         statuses(&ragged.results()),
         ["invalid", "invalid", "ok", "ok"]
     );
-    let tabs = Shaper::run()
+    Shaper::run()
         .case("18-quotes.tsv", &server)
         .with_results()
-        .output();
-    tabs.exits(0);
+        .ends(0);
     let last = server.requests().pop().expect("it was sent");
     assert_eq!(last.body, br#"{"a": 1}"#);
 }
@@ -608,8 +571,8 @@ fn a_table_without_urls_is_refused_before_anything_is_sent() {
     let done = Shaper::run()
         .jobs("jobs.csv", "id,URL\na,http://h.test/\n")
         .with_results()
-        .output();
-    done.exits(2).says("jobs.csv:1:1: no column is \"url\"");
+        .ends(2);
+    done.says("jobs.csv:1:1: no column is \"url\"");
 }
 
 #[test]
@@ -617,8 +580,7 @@ fn requests_of_an_openai_batch_go_to_the_base_url_and_nowhere_else() {
     let server = Server::start([Step::ok()]);
     let base = server.url("");
     let batch = || Shaper::run().case("32-batch.jsonl", &server).with_results();
-    let done = batch().args(["--base-url", &base]).output();
-    done.exits(1);
+    let done = batch().args(["--base-url", &base]).ends(1);
     assert_eq!(server.targets(), ["/v1/chat/completions"]);
     let results = done.results();
     assert_eq!(
@@ -626,7 +588,7 @@ fn requests_of_an_openai_batch_go_to_the_base_url_and_nowhere_else() {
         ["ok", "invalid", "invalid", "invalid", "invalid"]
     );
     assert_eq!(results[0]["id"], "q-1");
-    batch().output().exits(2).says("needs --base-url");
+    batch().ends(2).says("needs --base-url");
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -657,22 +619,20 @@ fn bodies_of_the_cookbook_are_sent_without_their_metadata() {
     let line = "{\"model\":\"m\",\"input\":\"x\",\"metadata\":{\"row_id\":7}}\n";
     let url = server.url("/v1/embeddings");
     let run = || Shaper::run().jobs("lines.jsonl", line).with_results();
-    let done = run().args(["--request-url", &url]).output();
-    done.exits(0);
+    let done = run().args(["--request-url", &url]).ends(0);
     assert_eq!(done.results()[0]["meta"], json!({"row_id": 7}));
     assert_eq!(server.requests()[0].body, br#"{"model":"m","input":"x"}"#);
-    run().output().exits(2).says("needs --request-url");
+    run().ends(2).says("needs --request-url");
 }
 
 #[test]
 fn targets_of_vegeta_are_sent_with_headers_and_bodies() {
     let server = Server::start([Step::ok()]);
-    let done = Shaper::run()
+    Shaper::run()
         .case("23-targets.vegeta", &server)
         .file("23-body.json", case("23-body.json", &server))
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let mut requests = server.requests();
     requests.sort_by(|one, other| one.target.cmp(&other.target));
     let said: Vec<_> = requests
@@ -705,8 +665,7 @@ fn a_log_is_sent_without_its_noise_which_is_no_failure() {
             .case("34-access.log", &server)
             .args(["--base-url", &base])
     };
-    let done = log().with_results().reporting().output();
-    done.exits(0);
+    let done = log().with_results().reporting().ends(0);
     assert_eq!(server.targets(), ["/a?x=1", "/b?s=%22hi%22", "/c?x=a%20b"]);
     let results = done.results();
     assert_eq!(
@@ -725,17 +684,12 @@ fn a_log_is_sent_without_its_noise_which_is_no_failure() {
         .again()
         .args(["run", "34-access.log", "--base-url", &base, "--resume"])
         .with_results()
-        .output();
-    again.exits(0);
+        .ends(0);
     assert_eq!((server.requests().len(), again.results().len()), (3, 6));
-    log()
-        .args(["--strict", "-o", "other.jsonl"])
-        .output()
-        .exits(0);
+    log().args(["--strict", "-o", "other.jsonl"]).ends(0);
     Shaper::run()
         .case("34-access.log", &server)
-        .output()
-        .exits(2)
+        .ends(2)
         .says("needs --base-url");
 }
 
@@ -743,8 +697,8 @@ fn a_log_is_sent_without_its_noise_which_is_no_failure() {
 fn recordings_are_sent_with_their_credentials_which_are_never_written() {
     for file in ["browser.har", "traffic.gor"] {
         let server = Server::start([Step::ok()]);
-        let done = Shaper::run().case(file, &server).with_results().output();
-        done.exits(0).never_says("canary");
+        let done = Shaper::run().case(file, &server).with_results().ends(0);
+        done.never_says("canary");
         let mut targets = server.targets();
         targets.sort();
         assert_eq!(targets[..3], ["/a?b=1", "/b", "/c"], "{file}");
@@ -791,8 +745,8 @@ fn the_fixtures_of_each_format_run() {
             .args(["--mock=latency=1ms", &path])
             .args(options.iter().copied())
             .with_results()
-            .output();
-        done.exits(0).never_says("unknown field");
+            .ends(0);
+        done.never_says("unknown field");
         assert!(done.results().len() > 1, "{file}");
     }
 }
@@ -822,21 +776,20 @@ fn a_url_is_filled_from_each_row() {
     for option in ["--url", "--url-template"] {
         let done = run(option)
             .jobs("rows.csv", "id,name\n1,a/b\n2,x y\n")
-            .output();
-        done.exits(0).never_says("unknown field");
+            .ends(0);
+        done.never_says("unknown field");
         assert_eq!(done.results()[0]["meta"], json!({"name": "a/b"}));
     }
-    let piped = run("--url").args(["-"]).stdin("id,name\n1,x\n").output();
-    piped.exits(0);
+    run("--url").args(["-"]).stdin("id,name\n1,x\n").ends(0);
     let each = ["/items/1?q=a%2Fb", "/items/2?q=x%20y"];
     assert_eq!(
         server.targets(),
         [each[0], each[0], "/items/1?q=x", each[1], each[1]]
     );
-    let urls = run("--url").args(["-"]).stdin("http://h/a\n").output();
-    urls.exits(2).says("nothing for --url").says("--format csv");
-    let wrong = Shaper::run().args(["--url", "http://h/{{", "-"]).output();
-    wrong.exits(2).says("{{id}}");
+    let urls = run("--url").args(["-"]).stdin("http://h/a\n").ends(2);
+    urls.says("nothing for --url").says("--format csv");
+    let wrong = Shaper::run().args(["--url", "http://h/{{", "-"]).ends(2);
+    wrong.says("{{id}}");
 }
 
 #[test]
@@ -858,8 +811,7 @@ fn a_request_of_the_command_line_is_filled_from_hostile_cells() {
         .jobs("rows.csv", rows)
         .args(["-c", "1"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let seen = server.requests();
     let bodies: Vec<_> = seen.iter().map(body).collect();
     assert_eq!(
@@ -940,9 +892,8 @@ fn a_name_that_no_row_has_is_told_before_anything_is_sent() {
                 "--url" => run,
                 option => run.args([option, text]),
             };
-            let done = run.jobs(file, rows).output();
-            done.exits(2)
-                .says(option)
+            let done = run.jobs(file, rows).ends(2);
+            done.says(option)
                 .says("names \"city_name\", which is no column; there are \"id\", \"city name\"")
                 .says("did you mean {{city name}}?");
         }
@@ -963,8 +914,7 @@ fn each_job_has_a_uuid_of_its_own_that_stays_over_its_tries_and_the_runs_of_its_
     let done = run(Shaper::run())
         .jobs("rows.csv", "name\na\nb\na\n")
         .with_results()
-        .output();
-    done.exits(1);
+        .ends(1);
     let seen = server.requests();
     let of = |target: &str| {
         let own = seen.iter().filter(|seen| seen.target == target);
@@ -974,10 +924,9 @@ fn each_job_has_a_uuid_of_its_own_that_stays_over_its_tries_and_the_runs_of_its_
     assert_eq!((a.len(), b.len()), (2, 2));
     assert!(a[0] != a[1] && a[0] != b[0] && b[0] == b[1], "{a:?} {b:?}");
     assert_eq!(a[0].len(), 36);
-    let again = run(done.again().args(["run"]))
+    run(done.again().args(["run"]))
         .args(["rows.csv", "-o", OUT, "--resume", "--retry-failed"])
-        .output();
-    again.exits(1);
+        .ends(1);
     let last: Vec<_> = server.requests()[seen.len()..]
         .iter()
         .map(|seen| body(seen).to_owned())
@@ -1003,8 +952,8 @@ fn a_variable_of_the_environment_is_sent_and_written_nowhere() {
             .args(["-H", "authorization: Bearer {{pw}}", "-X", "GET"])
             .jobs("rows.csv", "name,pw\na,secret-canary\n")
     };
-    let done = run().env("TOKEN", "canary/1").with_results().output();
-    done.exits(0).never_says("canary");
+    let done = run().env("TOKEN", "canary/1").with_results().ends(0);
+    done.never_says("canary");
     let seen = server.requests();
     assert_eq!(seen[0].target, "/canary%2F1/a");
     assert_eq!(seen[1].target, "/canary%2F1/b");
@@ -1023,16 +972,14 @@ fn a_variable_of_the_environment_is_sent_and_written_nowhere() {
     }
     let other = run().env("TOKEN", "other").with_results().output();
     assert_eq!(other.results()[0]["job"], result["job"]);
-    let unset = run().output();
-    unset
-        .exits(2)
-        .says("--url names {{env:TOKEN}}, and this variable is not set");
+    let unset = run().ends(2);
+    unset.says("--url names {{env:TOKEN}}, and this variable is not set");
     let host = Shaper::run()
         .args(["--url", "http://{{env:TOKEN}}/a"])
         .env("TOKEN", "canary")
         .jobs("rows.csv", "name\na\n")
-        .output();
-    host.exits(2).says("--base-url").never_says("canary");
+        .ends(2);
+    host.says("--base-url").never_says("canary");
 }
 
 #[test]
@@ -1043,8 +990,7 @@ fn a_row_that_would_break_its_request_is_invalid_and_told_with_its_place() {
         .args(["-H", "x-name: {{name}}"])
         .jobs("rows.csv", "name,id\na,..\n\"b\nx: y\",2\nc,\nd,4\n")
         .with_results()
-        .output();
-    done.exits(1);
+        .ends(1);
     assert_eq!(
         faults(&done),
         [
@@ -1062,13 +1008,9 @@ fn a_table_fills_the_options_without_a_url_and_jobs_do_not() {
     let url = server.url("/a");
     let run = || Shaper::run().args(["--data", "x={{x}}", "-H", "x-a: {{x}}"]);
     let table = run().jobs("rows.csv", format!("url,x\n{url},1 2\n"));
-    table
-        .with_results()
-        .output()
-        .exits(0)
-        .never_says("unknown field");
+    table.with_results().ends(0).never_says("unknown field");
     let jobs = run().jobs("jobs.jsonl", format!("{{\"url\":\"{url}\"}}\n"));
-    jobs.with_results().output().exits(0);
+    jobs.with_results().ends(0);
     let seen = server.requests();
     assert_eq!((body(&seen[0]), body(&seen[1])), ("x=1 2", "x={{x}}"));
     assert_eq!(seen[0].header("x-a"), Some(&b"1 2"[..]));
@@ -1090,8 +1032,7 @@ fn a_replayed_log_of_whole_seconds_is_spread_over_each() {
         ])
         .args(["--base-url", "http://h"])
         .jobs("access.log", line.repeat(5))
-        .output();
-    done.exits(0);
+        .ends(0);
     let plan: Value = serde_json::from_slice(&done.stdout).expect("a plan is JSON");
     assert_eq!(
         (&plan["elapsed_ms"], &plan["peak_in_flight"]),
@@ -1121,8 +1062,8 @@ fn a_json_log_is_read_by_the_fields_that_are_named() {
     let done = log()
         .args(["--base-url", &base, "-c", "1"])
         .with_results()
-        .output();
-    done.exits(1).never_says("unknown field");
+        .ends(1);
+    done.never_says("unknown field");
     let sent = server.requests();
     let sent = sent
         .iter()
@@ -1163,8 +1104,7 @@ fn a_json_log_goes_to_its_own_servers_where_no_other_is_named() {
         .args(["--log-fields", "url=u,host=h"])
         .jobs("service.log", &lines)
         .with_results()
-        .output();
-    done.exits(1);
+        .ends(1);
     assert_eq!(
         (one.targets(), two.targets()),
         (vec!["/whole".into()], vec!["/path".into()])
@@ -1191,8 +1131,7 @@ fn times_of_a_json_log_are_dates_seconds_or_milliseconds() {
             ])
             .args(["--base-url", "http://h", "--log-fields", fields])
             .jobs("service.log", lines)
-            .output();
-        done.exits(0);
+            .ends(0);
         let plan: Value = serde_json::from_slice(&done.stdout).expect("a plan is JSON");
         plan["elapsed_ms"].clone()
     };
@@ -1219,9 +1158,8 @@ fn a_map_of_fields_that_fits_nothing_is_a_usage_error() {
         ("url=u,url=v", "url is given twice"),
         ("method=m", "url is missing"),
     ] {
-        let done = Shaper::run().args(["--log-fields", fields, "-"]).output();
-        done.exits(2)
-            .says("--log-fields")
+        let done = Shaper::run().args(["--log-fields", fields, "-"]).ends(2);
+        done.says("--log-fields")
             .says(fields)
             .says(told)
             .says("took_ms");
@@ -1229,8 +1167,7 @@ fn a_map_of_fields_that_fits_nothing_is_a_usage_error() {
     let done = Shaper::run()
         .args(["--log-fields", "url=u", "--format", "jsonl"])
         .jobs("service.jsonl", "{\"u\":\"/\"}\n")
-        .output();
-    done.exits(2)
-        .says("nothing for --log-fields")
+        .ends(2);
+    done.says("nothing for --log-fields")
         .says("--format access-log");
 }

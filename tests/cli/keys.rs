@@ -59,8 +59,8 @@ fn each_value_of_a_key_has_the_rate_for_itself() {
         let for_all = Shaper::run().args(["--qps", "4", "--per", key]);
         let for_one = Shaper::run().args(["--limit", &format!("4/s per={key}")]);
         for run in [for_all, for_one] {
-            let done = run.jobs("jobs.jsonl", &jobs).with_results().output();
-            done.exits(0).says(&format!("for each {key}"));
+            let done = run.jobs("jobs.jsonl", &jobs).with_results().ends(0);
+            done.says(&format!("for each {key}"));
             each_has_the_rate_for_itself(&done);
             for (results, tenant) in by_tenant(&done).iter().zip(TENANTS) {
                 for line in results {
@@ -79,8 +79,7 @@ fn each_host_has_the_rate_for_itself() {
         .jobs("jobs.urls", list)
         .args(["--qps", "4", "--per", "host"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     each_has_the_rate_for_itself(&done);
     for server in &servers {
         assert_eq!(server.requests().len(), 4);
@@ -142,8 +141,7 @@ fn hosts_that_hang_hold_back_no_other_and_none_has_more_than_its_slots() {
         .args(["--timeout", "1s"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(1);
+        .ends(1);
     let results = done.results();
     let (hanging, quick) = results.split_at(10);
     for line in hanging {
@@ -173,8 +171,7 @@ fn slots_of_a_host_come_beside_those_of_the_run() {
             .jobs("jobs.urls", server.list(30))
             .args(["-c", slots, "--per-host", per_host])
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         let peak = most_at_once(&done.results());
         assert!(peak <= most, "{peak} at once: {done}");
     }

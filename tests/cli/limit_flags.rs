@@ -14,9 +14,8 @@ fn every_way_to_write_a_rate_is_understood_by_limit_too() {
                 .jobs("one.urls", server.list(1))
                 .args(["--limit", &limit])
                 .with_results()
-                .output();
-            done.exits(0)
-                .says(&format!("--limit {written} name=mine ({shown}, at most "));
+                .ends(0);
+            done.says(&format!("--limit {written} name=mine ({shown}, at most "));
         }
     }
     assert_eq!(server.requests().len(), RATES.len() * 5);
@@ -41,8 +40,8 @@ fn a_limit_is_echoed_as_it_was_written_with_what_it_lets_through() {
             .jobs("one.jsonl", job)
             .args([flag, value])
             .with_results()
-            .output();
-        done.exits(0).says(shown);
+            .ends(0);
+        done.says(shown);
     }
 }
 
@@ -92,11 +91,8 @@ fn what_a_flag_cannot_mean_is_a_usage_error_with_the_form() {
             .jobs("one.urls", server.list(1))
             .args([flag, value])
             .with_results()
-            .output();
-        done.exits(2)
-            .says(flag)
-            .says(&format!("'{value}'"))
-            .says(form);
+            .ends(2);
+        done.says(flag).says(&format!("'{value}'")).says(form);
         done.never_says("unexpected argument");
         assert!(!done.path(OUT).exists(), "{done}");
     }
@@ -118,8 +114,8 @@ fn a_key_without_a_limit_and_two_limits_with_one_name_are_usage_errors() {
             .jobs("one.urls", server.list(1))
             .args(args)
             .with_results()
-            .output();
-        done.exits(2).says(word).says("mend:");
+            .ends(2);
+        done.says(word).says("mend:");
     }
     assert_eq!(server.requests().len(), 0);
 }

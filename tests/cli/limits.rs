@@ -29,8 +29,8 @@ fn a_rate_is_for_the_whole_run_and_not_for_each_slot() {
         .args(["--qps", "20/s", "-c", "50"])
         .with_results()
         .alone()
-        .output();
-    done.exits(0).says("20/s");
+        .ends(0);
+    done.says("20/s");
     assert_eq!(server.requests().len(), 30);
     // What a bucket promises are its grants: a connection that takes long brings the sends behind it nearer.
     let second = Duration::from_secs(1);
@@ -51,8 +51,7 @@ fn the_count_of_requests_is_exact_and_none_is_early() {
         .jobs("jobs.urls", server.list(60))
         .args(["--qps", "30/s", "--burst", "1", "-c", "50"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     assert_eq!(server.requests().len(), 60);
     let granted = moments(&done.results(), "granted_us");
     assert_eq!(granted.len(), 60);
@@ -69,8 +68,7 @@ fn a_window_holds_in_every_window() {
         .stdin(server.list(30))
         .with_results()
         .alone()
-        .output();
-    done.exits(0);
+        .ends(0);
     assert_eq!(server.requests().len(), 30);
     let period = Duration::from_secs(1);
     // When the server looks is up to the scheduler: a busy machine delays the first of them by tens of
@@ -95,8 +93,8 @@ fn every_way_to_write_a_rate_is_understood_and_echoed() {
             .jobs("one.urls", server.list(1))
             .args(["--qps", written])
             .with_results()
-            .output();
-        done.exits(0).says(shown);
+            .ends(0);
+        done.says(shown);
     }
     assert_eq!(server.requests().len(), RATES.len());
 }
@@ -109,8 +107,8 @@ fn a_rate_that_makes_no_sense_is_a_usage_error_that_shows_the_forms() {
             .jobs("one.urls", server.list(1))
             .args(["--qps", written])
             .with_results()
-            .output();
-        done.exits(2).says("--qps").says(written).says("600rpm");
+            .ends(2);
+        done.says("--qps").says(written).says("600rpm");
     }
     assert_eq!(server.requests().len(), 0);
 }
@@ -141,8 +139,8 @@ fn zero_negative_and_nonsense_are_usage_errors_that_name_flag_and_value() {
         if flag == "--burst" {
             run = run.args(["--qps", "5"]);
         }
-        let done = run.args([flag, value]).with_results().output();
-        done.exits(2).says(named).says(value);
+        let done = run.args([flag, value]).with_results().ends(2);
+        done.says(named).says(value);
         done.never_says("unexpected argument");
         assert!(!done.path(OUT).exists(), "{done}");
     }
@@ -152,12 +150,11 @@ fn zero_negative_and_nonsense_are_usage_errors_that_name_flag_and_value() {
 #[test]
 fn none_says_no_limit() {
     let server = Server::start([Step::ok()]);
-    let done = Shaper::run()
+    Shaper::run()
         .jobs("jobs.urls", server.list(20))
         .args(["-c", "none"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     assert_eq!(server.requests().len(), 20);
 }
 
@@ -169,8 +166,7 @@ fn a_job_heavier_than_the_limit_fails_at_once_and_holds_nobody_back() {
         .args(["--tpm", "1000"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(1);
+        .ends(1);
     assert_eq!(server.targets(), ["/a", "/c"]);
     let results = done.results();
     assert_eq!(statuses(&results), ["ok", "failed", "ok"]);
@@ -192,8 +188,7 @@ fn a_timeout_is_for_one_try_and_waiting_for_a_limit_is_none_of_it() {
         .jobs("jobs.urls", server.list(3))
         .args(["--qps", "1/s", "--timeout", "900ms"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let results = done.results();
     assert_eq!(results[0]["attempts"], 1);
     for waited in &results[1..] {
@@ -212,8 +207,7 @@ fn each_try_has_the_whole_timeout() {
         .args(["--timeout", "600ms", "--max-attempts", "2"])
         .args(["--backoff", "1ms..1ms"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let result = &done.results()[0];
     assert_eq!(
         (&result["status"], &result["attempts"]),
@@ -234,8 +228,7 @@ fn a_slow_answer_is_measured_whole() {
         .args(["--timeout", "2m"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(0);
+        .ends(0);
     let latency = done.results()[0]["latency_ms"].as_f64().expect("it is ok");
     assert!(latency >= 1200.0, "{latency} ms");
     let report = done.report();
@@ -262,8 +255,7 @@ fn a_stall_shows_in_the_time_since_due() {
         .args(["--qps", "50/s", "-c", "1"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(0);
+        .ends(0);
     let results = done.results();
     let since_due = |line: &Value| line["since_due_ms"].as_f64().expect("it was sent");
     let late = results.iter().filter(|line| since_due(line) >= 400.0);

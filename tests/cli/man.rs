@@ -8,8 +8,7 @@ use super::help::commands;
 use crate::support::program::Shaper;
 
 fn page(words: &[&str]) -> String {
-    let done = Shaper::plain().args(["man"]).args(words).output();
-    done.exits(0);
+    let done = Shaper::plain().args(["man"]).args(words).ends(0);
     String::from_utf8(done.stdout).expect("a manual is text")
 }
 

@@ -217,8 +217,8 @@ fn an_address_that_cannot_be_had_is_told_before_anything_is_sent() {
             .jobs("jobs.urls", server.list(1))
             .args(["--metrics", address])
             .with_results()
-            .output();
-        done.exits(2).says("--metrics").says(says);
+            .ends(2);
+        done.says("--metrics").says(says);
         assert!(!done.path(OUT).exists(), "{done}");
     }
     assert_eq!(server.requests().len(), 0);

@@ -51,7 +51,7 @@ fn what_is_typed_acts_on_no_terminal_when_it_is_refused() {
         let done = Shaper::plain()
             .args(line)
             .stderr_is_a_terminal_of(80, 30)
-            .output();
-        done.exits(2).says("\\u{1b}[2J").never_says("\u{1b}[2J");
+            .ends(2);
+        done.says("\\u{1b}[2J").never_says("\u{1b}[2J");
     }
 }

@@ -30,8 +30,7 @@ fn a_server_that_goes_away_after_five_requests_sees_each_job_once_in_one_try() {
             .args((version == "HTTP/2.0").then_some("--http2"))
             .stdin(list.join("\n"))
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         let results = done.results();
         assert_eq!(results.len(), JOBS, "{base}");
         for result in &results {

@@ -36,8 +36,7 @@ fn results_stand_in_the_order_of_the_input_though_answers_do_not_come_in_it() {
         .args(["-c", "6", "--ordered", "--backoff", "20ms..20ms"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(1);
+        .ends(1);
     assert_eq!(written(&done), (0..67).collect::<Vec<_>>());
     let counts = done.counts();
     assert_eq!((counts.ok, counts.invalid), (60, 7));
@@ -120,8 +119,7 @@ fn after_ctrl_c_a_resumed_run_makes_a_file_in_order_of_lines_that_were_never_sen
         .args(["run", "jobs.urls", "--ordered", "--resume"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(1);
+        .ends(1);
     assert_eq!(written(&done), [0, 1, 2, 3, 4, 5]);
     let counts = done.counts();
     assert_eq!((counts.ok, counts.invalid), (3, 3));

@@ -47,8 +47,7 @@ fn stdout_has_results_and_nothing_else() {
             .jobs("jobs.urls", list)
             .args(["-o", "-"])
             .args(args)
-            .output();
-        done.exits(1);
+            .ends(1);
         let results = done.results_on_stdout();
         assert_eq!(results.len(), 21, "{done}");
         assert_eq!(statuses(&results)[19..], ["ok", "invalid"]);
@@ -58,8 +57,7 @@ fn stdout_has_results_and_nothing_else() {
 #[test]
 fn stdout_has_the_results_when_it_is_a_pipe_and_no_file_is_named() {
     let server = Server::start([Step::ok()]);
-    let done = Shaper::run().jobs("jobs.urls", server.list(3)).output();
-    done.exits(0);
+    let done = Shaper::run().jobs("jobs.urls", server.list(3)).ends(0);
     assert_eq!(statuses(&done.results_on_stdout()), ["ok"; 3]);
 }
 
@@ -69,9 +67,8 @@ fn results_that_nobody_keeps_are_told_before_the_first_send() {
     let done = Shaper::run()
         .jobs("jobs.urls", server.list(3))
         .stdout_is_null()
-        .output();
-    done.exits(0)
-        .says("counted and not kept: stdout is closed, or /dev/null (-o FILE keeps them)");
+        .ends(0);
+    done.says("counted and not kept: stdout is closed, or /dev/null (-o FILE keeps them)");
 }
 
 #[test]
@@ -80,10 +77,8 @@ fn a_full_disk_ends_the_run_and_is_told() {
     let done = Shaper::run()
         .jobs("jobs.urls", server.list(100))
         .args(["-c", "4", "-o", "/dev/full"])
-        .output();
-    done.exits(3)
-        .says("/dev/full")
-        .says("No space left on device");
+        .ends(3);
+    done.says("/dev/full").says("No space left on device");
     let sent = server.requests().len();
     assert!(sent <= 8, "{sent} requests, though nothing could be kept");
 }
@@ -97,8 +92,8 @@ fn a_disk_that_fills_up_leaves_whole_lines_and_they_are_what_is_counted() {
             .with_results()
             .reporting()
             .files_end_after(blocks)
-            .output();
-        done.exits(3).says("File too large");
+            .ends(3);
+        done.says("File too large");
         let counts = done.counts();
         assert_eq!(counts.ok, done.results().len() as u64, "{done}");
         assert!(counts.ok > 0, "some fit: {done}");
@@ -113,8 +108,7 @@ fn a_dead_server_fails_every_job_and_the_totals_add_up() {
         .args(["--max-attempts", "1"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(1);
+        .ends(1);
     let advice = done.report()["advice"].to_string();
     assert!(advice.contains("--mock"), "{advice}");
     let expected = Counts {
@@ -134,8 +128,8 @@ fn a_dead_server_is_told_in_the_summary() {
         .jobs("one.urls", format!("http://{CLOSED}/\n"))
         .args(["--max-attempts", "1"])
         .with_results()
-        .output();
-    done.exits(1).says("connect").says(CLOSED).says("--mock");
+        .ends(1);
+    done.says("connect").says(CLOSED).says("--mock");
 }
 
 #[test]
@@ -148,8 +142,7 @@ fn the_counts_tell_every_fate_of_a_line() {
         .jobs("jobs.urls", server.list(3) + "/relative\n")
         .with_results()
         .reporting()
-        .output();
-    done.exits(1);
+        .ends(1);
     let expected = Counts {
         ok: 2,
         failed: 1,
@@ -166,8 +159,7 @@ fn a_report_as_json_on_stdout_is_one_value() {
         .jobs("jobs.urls", server.list(3))
         .args(["--report", "json", "--report-file", "-"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let report: serde_json::Value = serde_json::from_slice(&done.stdout).expect("only the report");
     assert_eq!(report["counts"]["ok"], 3);
     assert_eq!(report["counts"]["read"], 3);
@@ -179,8 +171,8 @@ fn a_report_on_stdout_needs_another_place_for_the_results() {
     let done = Shaper::run()
         .jobs("jobs.urls", server.list(3))
         .args(["--report", "json", "--report-file", "-"])
-        .output();
-    done.exits(2).says("-o");
+        .ends(2);
+    done.says("-o");
     assert_eq!(server.requests().len(), 0);
 }
 
@@ -192,8 +184,8 @@ fn a_log_file_gets_no_control_characters_and_few_lines() {
             .jobs("jobs.urls", server.list(20))
             .args(["--qps", "20/s", "--report", "none", "--progress", progress])
             .with_results()
-            .output();
-        done.exits(0).never_says("\u{1b}").never_says("\r");
+            .ends(0);
+        done.never_says("\u{1b}").never_says("\r");
         assert_eq!(done.results().len(), 20, "{done}");
         assert!(done.stderr.len() < 4096, "{done}");
         let lines = done
@@ -219,8 +211,8 @@ fn a_dumb_terminal_gets_no_control_characters() {
         .with_results()
         .env("TERM", "dumb")
         .stderr_is_a_terminal()
-        .output();
-    done.exits(0).says("20").never_says("\u{1b}");
+        .ends(0);
+    done.says("20").never_says("\u{1b}");
     // The terminal itself turns the end of a line into CR LF.
     let plain = done.stderr.replace("\r\n", "\n");
     assert!(!plain.contains('\r'), "a line was drawn over: {plain:?}");
@@ -235,18 +227,16 @@ fn results_that_are_there_are_not_overwritten_unasked() {
             .jobs("jobs.urls", server.list(2))
             .with_results()
     };
-    let refused = run().file(OUT, OLD).output();
-    refused.exits(2).says(OUT).says("--overwrite");
+    let refused = run().file(OUT, OLD).ends(2);
+    refused.says(OUT).says("--overwrite");
     let kept = fs::read_to_string(refused.path(OUT)).expect("it was there before");
     assert_eq!(kept, OLD);
     assert_eq!(server.requests().len(), 0);
 
-    let replaced = run().file(OUT, OLD).args(["--overwrite"]).output();
-    replaced.exits(0);
+    let replaced = run().file(OUT, OLD).args(["--overwrite"]).ends(0);
     assert_eq!(statuses(&replaced.results()), ["ok", "ok"]);
 
-    let empty = run().file(OUT, "").output();
-    empty.exits(0);
+    let empty = run().file(OUT, "").ends(0);
     assert_eq!(statuses(&empty.results()), ["ok", "ok"]);
 }
 
@@ -257,8 +247,8 @@ fn an_output_that_cannot_be_opened_is_told_before_anything_is_sent() {
         let done = Shaper::run()
             .jobs("jobs.urls", server.list(2))
             .args(["-o", place])
-            .output();
-        done.exits(3).says(place).never_says("panicked");
+            .ends(3);
+        done.says(place).never_says("panicked");
     }
     assert_eq!(server.requests().len(), 0);
 }
@@ -273,17 +263,15 @@ fn a_file_is_never_read_and_written_by_one_run() {
         &["-o", OUT, "--report-file", "jobs.urls"],
         &["-o", OUT, "--report-file", "./out.jsonl"],
     ] {
-        let done = Shaper::run().jobs("jobs.urls", &list).args(args).output();
-        done.exits(2)
-            .says("cannot go to")
-            .says("mend: name another");
+        let done = Shaper::run().jobs("jobs.urls", &list).args(args).ends(2);
+        done.says("cannot go to").says("mend: name another");
         let kept = fs::read_to_string(done.path("jobs.urls")).expect("it was there before");
         assert_eq!(kept, list, "{done}");
     }
     assert_eq!(server.requests().len(), 0);
     let devices = ["-o", "/dev/null", "--report-file", "/dev/null"];
     let done = Shaper::run().jobs("jobs.urls", &list).args(devices);
-    done.output().exits(0);
+    done.ends(0);
 }
 
 #[test]
@@ -294,8 +282,8 @@ fn a_report_without_a_place_is_told_before_anything_is_sent() {
             .jobs("jobs.urls", server.list(2))
             .args(["--report-file", place])
             .with_results()
-            .output();
-        done.exits(3).says(place).says("--report-file");
+            .ends(3);
+        done.says(place).says("--report-file");
     }
     assert_eq!(server.requests().len(), 0);
 }
@@ -304,11 +292,8 @@ fn a_report_without_a_place_is_told_before_anything_is_sent() {
 fn the_first_bad_line_is_told_with_place_and_mend() {
     let server = Server::start([Step::ok()]);
     let list = server.list(1) + "/relative\n/relative\n";
-    let done = Shaper::run()
-        .jobs("jobs.urls", list)
-        .with_results()
-        .output();
-    done.exits(1).says("first invalid: jobs.urls:2:1: ");
+    let done = Shaper::run().jobs("jobs.urls", list).with_results().ends(1);
+    done.says("first invalid: jobs.urls:2:1: ");
     assert_eq!(done.stderr.matches("jobs.urls:2:").count(), 1, "{done}");
     done.never_says("jobs.urls:3:");
 }

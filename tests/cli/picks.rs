@@ -69,8 +69,7 @@ fn shards_share_all_lines_and_each_is_gone_on_with() {
         .env("JOB_COMPLETION_INDEX", "1")
         .args(["--shard", "auto/3"])
         .with_results()
-        .output();
-    pod.exits(0);
+        .ends(0);
     assert_eq!(lines(&pod).first(), Some(&2));
     for shard in ["3/3", "1", "x/2", "auto/2"] {
         run(&list, &["--shard", shard]).exits(2).says("--shard");
@@ -136,8 +135,7 @@ fn whichever_command_takes_none_of_the_lines_says_what_left_them() {
             .args([command])
             .jobs("jobs.urls", "http://h/1\nhttp://h/2\nhttp://h/3\n")
             .args(["--filter", "path=/x", "--shard", "0/2"])
-            .output()
-            .exits(2)
+            .ends(2)
             .says(left)
             .says("--allow-empty");
     }
@@ -171,8 +169,7 @@ fn results_are_gone_on_with_under_another_filter_and_no_job_is_sent_twice() {
         .jobs("other.urls", "http://h/a/9\n")
         .args(["--resume", "-o", "out.jsonl", "--filter", "path=/a/*"]);
     other
-        .output()
-        .exits(2)
+        .ends(2)
         .says("4 results match no line of other.urls, the first is this one");
 }
 
@@ -193,9 +190,8 @@ fn the_results_of_one_shard_are_not_taken_for_those_of_another() {
             "--shard",
             "1/2",
         ])
-        .output();
+        .ends(2);
     other
-        .exits(2)
         .says("holds results of --shard 0/2, and this run takes --shard 1/2")
         .says("name another file with -o");
     assert_eq!(server.requests().len(), 2);

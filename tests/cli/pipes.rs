@@ -11,9 +11,7 @@ fn results() -> Output {
         _ => Step::ok(),
     });
     let run = Shaper::run().jobs("jobs.urls", server.list(3));
-    let done = run.args(["--qps", "100"]).with_results().output();
-    done.exits(1);
-    done
+    run.args(["--qps", "100"]).with_results().ends(1)
 }
 
 /// Lines that print, each of which has all that it needs in the directory of [`results`].

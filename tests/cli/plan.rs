@@ -51,7 +51,7 @@ fn options_that_would_change_nothing_are_refused_as_those_of_run() {
     ] {
         let done = plan(["hundred.urls", option, "1s"]).file("hundred.urls", hundred());
         let tip = format!("{option} is an option of shaper run");
-        done.output().exits(2).says(&tip);
+        done.ends(2).says(&tip);
     }
 }
 
@@ -69,8 +69,7 @@ fn a_rate_means_the_same_in_every_spelling_and_the_plan_shows_it() {
         ("1e3/s", "1000/s", 1_009.0),
     ] {
         let run = plan(["hundred.urls", "--rate", written]).file("hundred.urls", hundred());
-        let done = run.output();
-        done.exits(0);
+        let done = run.ends(0);
         assert!(
             page(&done).contains(&format!(" ({shown}, at most ")),
             "{written}: {done}"
@@ -82,9 +81,8 @@ fn a_rate_means_the_same_in_every_spelling_and_the_plan_shows_it() {
     for written in ["10/0s", "10/x", "ten", "", "10//s", "10/s/s"] {
         let done = plan(["hundred.urls", "--rate", written])
             .file("hundred.urls", hundred())
-            .output();
-        done.exits(2)
-            .says(&format!("'{written}'"))
+            .ends(2);
+        done.says(&format!("'{written}'"))
             .says("10, 10/s, 600/m, 600rpm, 0.5/s, 1/2s, 100/250ms");
         assert!(done.stdout.is_empty(), "{done}");
     }
@@ -93,8 +91,7 @@ fn a_rate_means_the_same_in_every_spelling_and_the_plan_shows_it() {
 #[test]
 fn it_says_what_binds_when_and_what_the_jobs_cost() {
     let args = words("jobs.jsonl -c 5 --tpm 6000 --latency 1s --price input:2/1M,output:10/1M");
-    let done = plan(args).file("jobs.jsonl", jobs(300, 100)).output();
-    done.exits(0);
+    let done = plan(args).file("jobs.jsonl", jobs(300, 100)).ends(0);
     let page = page(&done);
     for words in [
         "PLAN        the run in virtual time; nothing is sent",
@@ -118,8 +115,7 @@ fn it_says_what_binds_when_and_what_the_jobs_cost() {
 #[test]
 fn a_default_latency_is_called_a_guess_and_one_that_was_given_is_not() {
     let told = |args: &str| {
-        let done = plan(words(args)).stdin(hundred()).output();
-        done.exits(0);
+        let done = plan(words(args)).stdin(hundred()).ends(0);
         squeezed(&page(&done))
     };
     for unsaid in ["", " --api fail=503:1%"] {
@@ -145,8 +141,7 @@ fn a_job_that_can_never_go_is_told_with_its_line_and_both_numbers_and_is_exit_1(
         + "{\"id\":\"big\",\"url\":\"http://a.test/\",\"tokens\":9000}\n{\"method\":\"GET\"}\n";
     let done = plan(words("jobs.jsonl --tpm 6000"))
         .file("jobs.jsonl", &text)
-        .output();
-    done.exits(1);
+        .ends(1);
     let shown = page(&done);
     for words in [
         "NEVER FIT   1 job:",
@@ -170,10 +165,9 @@ fn a_job_that_can_never_go_is_told_with_its_line_and_both_numbers_and_is_exit_1(
     );
     assert_eq!(told["invalid"]["first"][0]["line"], 5);
     // It may wait and owe; a line that is no job is no reason.
-    let done = plan(words("jobs.jsonl --tpm 6000 --oversize wait"))
+    plan(words("jobs.jsonl --tpm 6000 --oversize wait"))
         .file("jobs.jsonl", &text)
-        .output();
-    done.exits(0);
+        .ends(0);
 }
 
 #[test]
@@ -181,8 +175,7 @@ fn a_plan_in_which_nothing_is_answered_in_time_says_so_and_is_exit_1() {
     let args = "jobs.jsonl --latency 1m --timeout 1s --max-attempts 2";
     for more in ["", " -c none --qps 10"] {
         let done = plan(words(args)).args(words(more));
-        let done = done.file("jobs.jsonl", jobs(30, 10)).output();
-        done.exits(1);
+        let done = done.file("jobs.jsonl", jobs(30, 10)).ends(1);
         let page = squeezed(&page(&done));
         for told in [
             "half of its answers take 60.0 s or longer; --timeout 1s gives them up",
@@ -191,19 +184,17 @@ fn a_plan_in_which_nothing_is_answered_in_time_says_so_and_is_exit_1() {
             assert!(page.contains(told), "no {told:?} in {done}");
         }
     }
-    let done = plan(words("jobs.jsonl"))
+    plan(words("jobs.jsonl"))
         .file("jobs.jsonl", "nonsense\n")
-        .output();
-    done.exits(1);
+        .ends(1);
 }
 
 #[test]
 fn a_price_without_units_names_itself() {
     let done = plan(words("jobs.urls --price 3/1M"))
         .file("jobs.urls", hundred())
-        .output();
-    done.exits(2)
-        .says("--price counts units")
+        .ends(2);
+    done.says("--price counts units")
         .says("or leave --price out");
 }
 
@@ -226,8 +217,7 @@ fn the_same_seed_prints_the_same_page() {
         let done = plan(words(args))
             .args([seed])
             .file("jobs.jsonl", jobs(500, 10))
-            .output();
-        done.exits(0);
+            .ends(0);
         page(&done)
     };
     assert_eq!(printed("1"), printed("1"));
@@ -239,8 +229,7 @@ fn latencies_are_those_of_results() {
     let run = Shaper::plain().args(words(
         "run jobs.jsonl -c 5 --mock=latency=p50:5ms/p99:60ms -o r.jsonl",
     ));
-    let done = run.file("jobs.jsonl", jobs(200, 10)).output();
-    done.exits(0);
+    let done = run.file("jobs.jsonl", jobs(200, 10)).ends(0);
     let results = String::from_utf8(done.bytes("r.jsonl")).expect("results are text");
     let took: f64 = results
         .lines()
@@ -250,8 +239,7 @@ fn latencies_are_those_of_results() {
     let again = done.again().args(words(
         "plan jobs.jsonl -c 5 --latency-from r.jsonl --report json",
     ));
-    let done = again.output();
-    done.exits(0);
+    let done = again.ends(0);
     let told = object(&done);
     let api = told["api"].as_str().expect("it is told");
     assert!(
@@ -287,14 +275,14 @@ fn results_without_latencies_are_refused_with_their_place() {
         let done = run
             .file("jobs.jsonl", jobs(1, 1))
             .file("r.jsonl", file)
-            .output();
-        done.exits(2).says(says).says("mend: ");
+            .ends(2);
+        done.says(says).says("mend: ");
         assert!(done.stdout.is_empty(), "{done}");
     }
     let done = plan(words("jobs.jsonl --latency-from nowhere"))
         .file("jobs.jsonl", jobs(1, 1))
-        .output();
-    done.exits(2).says("nowhere: cannot be read");
+        .ends(2);
+    done.says("nowhere: cannot be read");
 }
 
 #[test]
@@ -322,27 +310,26 @@ fn nonsense_is_answered_with_the_accepted_form() {
         let done = plan(["jobs.jsonl"])
             .args(words(args))
             .file("jobs.jsonl", jobs(1, 1))
-            .output();
-        done.exits(2).says(says);
+            .ends(2);
+        done.says(says);
         assert!(done.stdout.is_empty(), "{args}: {done}");
     }
 }
 
 #[test]
 fn an_input_without_jobs_is_unusable_and_one_that_is_lost_is_too() {
-    let done = plan(["empty.jsonl"]).file("empty.jsonl", "").output();
-    done.exits(2).says("no requests in empty.jsonl");
+    let done = plan(["empty.jsonl"]).file("empty.jsonl", "").ends(2);
+    done.says("no requests in empty.jsonl");
     let done = plan(["empty.jsonl", "--allow-empty"])
         .file("empty.jsonl", "")
-        .output();
-    done.exits(0);
+        .ends(0);
     assert!(page(&done).contains("nothing was sent"), "{done}");
-    let done = plan(["nowhere.jsonl"]).output();
-    done.exits(2).says("nowhere.jsonl: cannot be read");
+    let done = plan(["nowhere.jsonl"]).ends(2);
+    done.says("nowhere.jsonl: cannot be read");
     let done = plan(["jobs.jsonl", "--tps", "100"])
         .file("jobs.jsonl", "http://a.test/\n")
-        .output();
-    done.exits(2).says("jobs.jsonl:1");
+        .ends(2);
+    done.says("jobs.jsonl:1");
 }
 
 #[test]
@@ -422,8 +409,7 @@ fn slots_of_an_origin_and_limits_for_each_key_hold_in_the_plan() {
     let text = lines.concat();
     let takes = |args: &str| {
         let run = plan(["jobs.jsonl", "--report", "json"]).args(words(args));
-        let done = run.file("jobs.jsonl", &text).output();
-        done.exits(0);
+        let done = run.file("jobs.jsonl", &text).ends(0);
         object(&done)["elapsed_ms"].clone()
     };
     assert_eq!(takes("--per-host 1 --latency 1s"), 30_000.0);
@@ -438,22 +424,20 @@ fn every_form_of_the_report_goes_where_it_is_asked_for() {
     let run = plan(words(
         "jobs.jsonl --qps 5 --report csv --report-file plan.csv",
     ));
-    let done = run.file("jobs.jsonl", jobs(20, 1)).output();
-    done.exits(0);
+    let done = run.file("jobs.jsonl", jobs(20, 1)).ends(0);
     assert!(done.stdout.is_empty(), "{done}");
     let table = String::from_utf8(done.bytes("plan.csv")).expect("a table is text");
     assert!(table.contains("elapsed_ms,,3900.0,ms\n"), "{table}");
     let done = done
         .again()
         .args(words("plan jobs.jsonl --report none"))
-        .output();
-    done.exits(0);
+        .ends(0);
     assert!(done.stdout.is_empty(), "{done}");
     let done = done
         .again()
         .args(words("plan jobs.jsonl --report-file jobs.jsonl"))
-        .output();
-    done.exits(2).says("the jobs are read from it");
+        .ends(2);
+    done.says("the jobs are read from it");
 }
 
 #[test]
@@ -461,8 +445,7 @@ fn a_page_is_as_wide_as_its_terminal_and_says_when_a_run_would_end() {
     for columns in [40, 60, 80, 100] {
         let args = words("jobs.jsonl -c 20 --qps 5 --tpm 6000 --window 30/10s");
         let run = plan(args).file("jobs.jsonl", jobs(60, 300));
-        let done = run.stdout_is_a_terminal_of(columns, 50).output();
-        done.exits(0);
+        let done = run.stdout_is_a_terminal_of(columns, 50).ends(0);
         let shown = page(&done)
             .replace("\u{1b}[1m", "")
             .replace("\u{1b}[0m", "");
@@ -495,16 +478,14 @@ fn no_run_is_faster_than_its_plan() {
         let run = run
             .args([format!("--mock={api}")])
             .file("jobs.jsonl", jobs(150, 50));
-        let done = run.output();
-        done.exits(0);
+        let done = run.ends(0);
         let made: Value = serde_json::from_slice(&done.bytes("run.json")).expect("it is JSON");
         let planned = done
             .again()
             .args(["plan"])
             .args(words(&args))
             .args(["--api", api])
-            .output();
-        planned.exits(0);
+            .ends(0);
         let [made, planned] =
             [made, object(&planned)].map(|it| it["elapsed_ms"].as_f64().expect("a number"));
         // A grant may be charged for the slack ago.
@@ -517,14 +498,13 @@ fn no_run_is_faster_than_its_plan() {
 
 #[test]
 fn a_replay_over_centuries_is_planned() {
-    let plan = Shaper::plain()
+    Shaper::plain()
         .args(["plan", "jobs.jsonl", "--replay"])
         .jobs(
             "jobs.jsonl",
             "{\"url\":\"http://h/\",\"at\":0}\n{\"url\":\"http://h/\",\"at\":1.9e10}\n",
         )
-        .output();
-    plan.exits(0);
+        .ends(0);
 }
 
 #[test]

@@ -179,8 +179,7 @@ fn results_alone_name_the_slots_as_their_run_does_however_many_there_are() {
         });
         assert_eq!(of.report["binding"], "slots", "{}", of.report);
         let alone = Shaper::plain().args(["report", "-"]).stdin(&of.results);
-        let alone = alone.output();
-        alone.exits(0);
+        let alone = alone.ends(0);
         let words =
             ["the API's latency chose this rate: all slots were taken (100 % of the jobs' waits)"];
         shows(&alone, &words);
@@ -522,16 +521,13 @@ fn a_comparison_takes_shards_and_one_standard_input() {
         .file("b", of_other_jobs(&other.results))
         .file("b.run", &other.run)
         .args(["--against", "a", "--against", "b"])
-        .output();
-    shards.exits(0);
+        .ends(0);
     let both = told(&shards);
     assert_eq!(change(&both, "counts.ok")["ratio"], 0.5, "{both}");
     let twice = Shaper::plain()
         .args(["report", "-", "--against", "-"])
-        .output();
-    twice
-        .exits(2)
-        .says("both runs are read from standard input");
+        .ends(2);
+    twice.says("both runs are read from standard input");
 }
 
 #[test]

@@ -55,8 +55,7 @@ fn a_redirected_post_goes_on_as_the_rfc_says() {
     for transport in TRANSPORTS {
         for status in [301, 302, 303, 307, 308] {
             let server = Server::start([to(status, "/b"), Step::ok()]);
-            let done = follow(post(&server.url("/a")), transport).output();
-            done.exits(0);
+            let done = follow(post(&server.url("/a")), transport).ends(0);
             let seen = server.requests();
             assert_eq!(seen.len(), 2, "{done}");
             assert_eq!(seen[1].target, "/b");
@@ -97,8 +96,7 @@ fn a_redirected_post_goes_on_as_the_rfc_says() {
 fn without_the_option_a_redirect_is_a_failed_result() {
     for transport in TRANSPORTS {
         let server = Server::start([to(307, "/b"), Step::ok()]);
-        let done = run(post(&server.url("/a")), transport).output();
-        done.exits(1);
+        let done = run(post(&server.url("/a")), transport).ends(1);
         let result = &done.results()[0];
         assert_eq!(result["http_status"], 307);
         assert_eq!(result["error"]["kind"], "http");
@@ -123,8 +121,8 @@ fn credentials_do_not_follow_to_another_origin_and_do_not_come_back() {
             });
             back.set(home.url("/back")).expect("once");
             let url = home.url("/a").replace("http://", "http://user:canary@");
-            let done = follow(post(&url), transport).output();
-            done.exits(0).never_says("canary");
+            let done = follow(post(&url), transport).ends(0);
+            done.never_says("canary");
             let [first, last] = &home.requests()[..] else {
                 panic!("not two requests: {done}")
             };
@@ -164,16 +162,15 @@ fn a_way_that_leads_nowhere_is_told_with_its_length_and_last_place() {
             ),
         ] {
             let server = Server::start(script);
-            let done = follow(post(&server.url("/a")).replace("POST", "GET"), transport).output();
-            done.exits(1).never_says("canary");
+            let done = follow(post(&server.url("/a")).replace("POST", "GET"), transport).ends(1);
+            done.never_says("canary");
             let result = &done.results()[0];
             assert_eq!(result["error"]["kind"], "redirect", "{done}");
             assert!(message(result).contains(words), "{done}");
             assert_eq!(server.requests().len(), asked, "{done}");
         }
         let server = Server::answering(|ask| to(303, &format!("/{}", ask.nth)));
-        let done = follow(server.list(1).replace("/0", "/a"), transport).output();
-        done.exits(1);
+        let done = follow(server.list(1).replace("/0", "/a"), transport).ends(1);
         let result = &done.results()[0];
         assert!(message(result).contains("10 are followed"), "{done}");
         assert_eq!(server.requests().len(), 11, "{done}");
@@ -191,8 +188,7 @@ fn a_redirect_pays_the_limit_of_requests_and_a_proof_sees_it() {
         });
         let done = follow(server.list(3), transport)
             .args(["--qps", "20/s", "--per", "host"])
-            .output();
-        done.exits(0);
+            .ends(0);
         let moments = server.moments();
         assert_eq!(moments.len(), 6, "{done}");
         let span = moments[5].saturating_sub(moments[0]);
@@ -208,8 +204,7 @@ fn a_redirect_pays_the_limit_of_requests_and_a_proof_sees_it() {
             .args(["verify"])
             .jobs(OUT, done.bytes(OUT))
             .file("out.jsonl.run", done.bytes("out.jsonl.run"))
-            .output();
-        proof.exits(0);
+            .ends(0);
         let page = String::from_utf8_lossy(&proof.stdout);
         assert!(page.contains("3 results, 6 sends"), "{proof}");
         assert!(page.contains("not seen: nothing"), "{proof}");
@@ -220,15 +215,11 @@ fn a_redirect_pays_the_limit_of_requests_and_a_proof_sees_it() {
 fn what_was_done_once_is_not_sent_again_for_the_sake_of_a_redirect() {
     let answers = || [to(303, "/b"), Step::status(503), to(303, "/b"), Step::ok()];
     let server = Server::start(answers());
-    let done = follow(post(&server.url("/a")), "direct").output();
-    done.exits(1);
+    let done = follow(post(&server.url("/a")), "direct").ends(1);
     assert_eq!(server.requests().len(), 2, "{done}");
     let server = Server::start(answers());
     let args = ["--retry-unsafe", "always", "--backoff", "1ms..1ms"];
-    let done = follow(post(&server.url("/a")), "direct")
-        .args(args)
-        .output();
-    done.exits(0);
+    let done = follow(post(&server.url("/a")), "direct").args(args).ends(0);
     assert_eq!(server.requests().len(), 4, "{done}");
 }
 
@@ -256,8 +247,7 @@ fn a_run_that_was_killed_may_have_followed_redirects_though_the_next_follows_non
             .with_results()
     };
     for (follow, left) in [(&["--follow"][..], 30 - 2 * 11), (&[], 30 - 2)] {
-        let first = run(follow).jobs("jobs.urls", server.list(1)).output();
-        first.exits(0);
+        let first = run(follow).jobs("jobs.urls", server.list(1)).ends(0);
         let mut told: Value =
             serde_json::from_slice(&first.bytes("out.jsonl.run")).expect("it is JSON");
         assert_eq!(told["redirects"], if follow.is_empty() { 0 } else { 10 });
@@ -267,8 +257,7 @@ fn a_run_that_was_killed_may_have_followed_redirects_though_the_next_follows_non
             .jobs("jobs.urls", server.list(40))
             .file(OUT, first.bytes(OUT))
             .file("out.jsonl.run", told.to_string())
-            .output();
-        next.exits(1);
+            .ends(1);
         let results = next.results();
         let ok = results.iter().filter(|result| result["status"] == "ok");
         assert_eq!(ok.count(), left, "{follow:?}: {next}");

@@ -81,8 +81,7 @@ pub(super) fn same(run: Value, results: Value) {
 fn says_the_same(run: Shaper) -> Value {
     let done = run.args(["--quiet"]).with_results().reporting().output();
     let run = done.report();
-    let results = again(done).output();
-    results.exits(0);
+    let results = again(done).ends(0);
     assert_eq!(results.stderr, "");
     let results = told(&results);
     same(run, results.clone());
@@ -218,8 +217,7 @@ fn an_interrupted_run_is_told_again_with_what_it_sent_for_jobs_without_a_result(
     let done = running.wait();
     done.exits(130);
     let run = done.report();
-    let results = again(done).output();
-    results.exits(0);
+    let results = again(done).ends(0);
     let results = told(&results);
     assert_eq!(
         results["statuses"],
@@ -239,10 +237,8 @@ fn the_later_result_of_a_job_counts_and_its_earlier_tries_stay() {
         .file(OUT, old)
         .args(["--resume", "--retry-failed", "--quiet"])
         .with_results()
-        .output();
-    done.exits(0);
-    let text = done.again().args(["report", OUT]).output();
-    text.exits(0);
+        .ends(0);
+    let text = done.again().args(["report", OUT]).ends(0);
     let words = [
         "= ok 5 + failed 0 +",
         "out.jsonl: 6 results, 1 of them replaced by a later one of the same job",
@@ -313,8 +309,7 @@ fn runs_that_have_gone_on_from_each_other_are_one_report_and_add_up() {
         .args(run())
         .with_results()
         .reporting()
-        .output();
-    resumed.exits(0);
+        .ends(0);
     let second = resumed.report();
     assert_eq!(second["counts"]["done_before"], 30, "{second}");
     let both = told(&again(resumed).output());
@@ -385,8 +380,7 @@ fn what_a_killed_run_did_is_reported_and_what_it_cannot_tell_is_not_made_up() {
         text.lines().count() == 5 && server.requests().len() == 7
     });
     let text = std::fs::read(&results).expect("it is there");
-    let during = Shaper::plain().args(["report"]).args([&results]).output();
-    during.exits(0);
+    let during = Shaper::plain().args(["report"]).args([&results]).ends(0);
     let going_on = [
         "ENDED       not yet",
         "= ok 5 ",
@@ -400,8 +394,7 @@ fn what_a_killed_run_did_is_reported_and_what_it_cannot_tell_is_not_made_up() {
     running.signal(Signal::KILL);
     let killed = running.wait();
     gate.open();
-    let report = again(killed).output();
-    report.exits(0);
+    let report = again(killed).ends(0);
     let report = told(&report);
     assert_eq!(report["ended"], "cut_off", "{report}");
     assert_eq!(report["little"]["part"], "recorded");
@@ -416,8 +409,7 @@ fn what_a_killed_run_did_is_reported_and_what_it_cannot_tell_is_not_made_up() {
     let alone = Shaper::plain()
         .args(["report", "-", "--report", "json"])
         .stdin(&text)
-        .output();
-    alone.exits(0);
+        .ends(0);
     let alone = told(&alone);
     keeps_to_the_schema(&alone);
     assert_eq!(alone["ended"], Value::Null);
@@ -499,8 +491,7 @@ fn report_of(results: impl AsRef<[u8]>) -> Shaper {
 fn a_torn_last_line_is_passed_over_and_told() {
     let whole = lines(3);
     let torn = whole.clone() + &line(3)[..70];
-    let done = report_of(torn).output();
-    done.exits(0);
+    let done = report_of(torn).ends(0);
     shows(
         &done,
         &[
@@ -523,9 +514,8 @@ fn a_torn_last_line_is_passed_over_and_told() {
 #[test]
 fn what_is_no_result_is_told_with_its_place_and_a_mend() {
     let damaged = lines(2) + "{\"seq\":9,\n" + &line(4);
-    let done = report_of(damaged).output();
-    done.exits(2)
-        .says("out.jsonl:3:9: is no result: ")
+    let done = report_of(damaged).ends(2);
+    done.says("out.jsonl:3:9: is no result: ")
         .says("mend: the lines before it are whole");
     assert!(done.stdout.is_empty(), "{done}");
     let unknown = line(0).replace("\"ok\"", "\"fine\"");
@@ -545,14 +535,13 @@ fn what_is_no_result_is_told_with_its_place_and_a_mend() {
         ("", "out.jsonl: has no results: there is nothing to report"),
         ("\n\n", "there is nothing to report"),
     ] {
-        let done = report_of(text).output();
-        done.exits(2).says(words).says("mend: ");
+        let done = report_of(text).ends(2);
+        done.says(words).says("mend: ");
         assert!(done.stdout.is_empty(), "{done}");
     }
     let packed = [&[0x1f, 0x8b, 8, 0][..], b"\n"].concat();
     report_of(packed)
-        .output()
-        .exits(2)
+        .ends(2)
         .says("mend: unpack it: zcat FILE | shaper report -");
     let beside = report_of(lines(1)).args([RUN]).file(RUN, RUN_FILE).output();
     let words = "out.jsonl.run: tells what a run was and holds no results";
@@ -560,27 +549,25 @@ fn what_is_no_result_is_told_with_its_place_and_a_mend() {
         .exits(2)
         .says(words)
         .says("mend: name those beside it: out.jsonl");
-    let gone = Shaper::plain().args(["report", "none.jsonl"]).output();
-    gone.exits(2)
-        .says("none.jsonl: cannot be read: No such file");
-    let folder = Shaper::plain().args(["report", "."]).output();
-    folder.exits(2).says("cannot be read: is a directory");
-    let endless = Shaper::plain().args(["report", "/dev/zero"]).output();
-    endless.exits(2).says("it is no regular file");
-    let twice = report_of(lines(1)).args(["./out.jsonl"]).output();
-    twice.exits(2).says("./out.jsonl is named twice");
+    let gone = Shaper::plain().args(["report", "none.jsonl"]).ends(2);
+    gone.says("none.jsonl: cannot be read: No such file");
+    let folder = Shaper::plain().args(["report", "."]).ends(2);
+    folder.says("cannot be read: is a directory");
+    let endless = Shaper::plain().args(["report", "/dev/zero"]).ends(2);
+    endless.says("it is no regular file");
+    let twice = report_of(lines(1)).args(["./out.jsonl"]).ends(2);
+    twice.says("./out.jsonl is named twice");
     let terminal = Shaper::plain()
         .args(["report", "-"])
         .stdin_is_a_terminal()
-        .output();
-    terminal.exits(2).says("standard input is a terminal");
+        .ends(2);
+    terminal.says("standard input is a terminal");
 }
 
 #[test]
 fn a_run_file_that_cannot_be_read_is_told_and_passed_over() {
-    let done = report_of(lines(3)).file(RUN, "{\"version\":").output();
-    done.exits(0)
-        .says("out.jsonl.run: does not tell what the run was: EOF");
+    let done = report_of(lines(3)).file(RUN, "{\"version\":").ends(0);
+    done.says("out.jsonl.run: does not tell what the run was: EOF");
     shows(&done, &["= ok 3 +", "nothing tells the limits"]);
 }
 
@@ -592,23 +579,17 @@ fn a_count_that_no_run_reaches_is_damage() {
     ] {
         let run = RUN_FILE.replace(from, to);
         assert_ne!(run, RUN_FILE);
-        let done = report_of(lines(3)).file(RUN, &run).output();
-        done.exits(0)
-            .says("out.jsonl.run: does not tell what the run was")
+        let done = report_of(lines(3)).file(RUN, &run).ends(0);
+        done.says("out.jsonl.run: does not tell what the run was")
             .says("no run counts so far: passed over");
         shows(&done, &["read — = ok 3 +", "cancelled —"]);
         let proof = Shaper::plain().args(["verify"]).jobs(OUT, lines(3));
-        proof
-            .file(RUN, &run)
-            .output()
-            .exits(2)
-            .says("no run counts so far");
+        proof.file(RUN, &run).ends(2).says("no run counts so far");
     }
     let seeded = RUN_FILE.replace("\"seed\": 1", "\"seed\": 18446744073709551615");
     report_of(lines(3))
         .file(RUN, seeded)
-        .output()
-        .exits(0)
+        .ends(0)
         .never_says("passed over");
 }
 
@@ -640,11 +621,9 @@ fn results_that_were_cut_are_not_given_the_means_of_the_whole() {
 #[test]
 fn results_come_from_pipes_as_well() {
     let server = Server::start([Step::ok()]);
-    let done = Shaper::run().jobs("jobs.urls", server.list(5)).output();
-    done.exits(0);
+    let done = Shaper::run().jobs("jobs.urls", server.list(5)).ends(0);
     let (piped, text) = (Shaper::plain().args(["report", "-"]), done.stdout);
-    let report = piped.stdin(&text).output();
-    report.exits(0);
+    let report = piped.stdin(&text).ends(0);
     shows(&report, &["standard input: 5 results", "= ok 5 +"]);
     let fifo = Shaper::plain().named_pipe("p").args(["report", "p"]);
     let path = fifo.path("p");
@@ -664,8 +643,7 @@ fn what_arrived_at_the_modelled_api_and_results_without_bodies_are_reported() {
         line.to_string() + "\n"
     };
     let arrived: String = (0..3).map(arrived).collect();
-    let done = report_of(&arrived).args(["--window", "10/1s"]).output();
-    done.exits(0);
+    let done = report_of(&arrived).args(["--window", "10/1s"]).ends(0);
     shows(
         &done,
         &[
@@ -693,8 +671,7 @@ fn what_arrived_at_the_modelled_api_and_results_without_bodies_are_reported() {
 fn a_report_goes_to_stdout_to_a_file_or_nowhere() {
     let file = report_of(lines(2))
         .args(["--report-file", "page", "--ascii"])
-        .output();
-    file.exits(0);
+        .ends(0);
     let page = String::from_utf8(file.bytes("page")).expect("it is text");
     assert!(file.stdout.is_empty() && page.is_ascii(), "{page}");
     let table = report_of(lines(2)).args(["--report", "csv"]).output();
@@ -702,15 +679,13 @@ fn a_report_goes_to_stdout_to_a_file_or_nowhere() {
         table.stdout.starts_with(b"metric,label,value,unit\n"),
         "{table}"
     );
-    let none = report_of(lines(2)).args(["--report", "none"]).output();
-    none.exits(0);
+    let none = report_of(lines(2)).args(["--report", "none"]).ends(0);
     assert!(none.stdout.is_empty(), "{none}");
     let full = report_of(lines(2))
         .args(["--report-file", "/dev/full"])
-        .output();
-    full.exits(3).says("/dev/full");
-    let closed = report_of(lines(2)).stdout_is_closed().output();
-    closed.exits(141);
+        .ends(3);
+    full.says("/dev/full");
+    let closed = report_of(lines(2)).stdout_is_closed().ends(141);
     assert_eq!(closed.stderr, "");
     let mut head = report_of(lines(2)).start();
     assert!(head.read_a_line_and_close().starts_with("VERDICT"));
@@ -726,16 +701,11 @@ fn a_report_never_replaces_what_it_is_read_from() {
         ["--html", "./out.jsonl"],
         ["--report-file", RUN],
     ] {
-        let refused = report_of(lines(2)).args(args).output();
-        refused
-            .exits(2)
-            .says("cannot go to")
-            .says("mend: name another");
+        let refused = report_of(lines(2)).args(args).ends(2);
+        refused.says("cannot go to").says("mend: name another");
         assert_eq!(refused.bytes(OUT), lines(2).as_bytes());
     }
     let other = report_of(lines(2)).file("b", lines(1));
-    let other = other
-        .args(["--against", "b", "--report-file", "b"])
-        .output();
-    other.exits(2).says("the results are read from it");
+    let other = other.args(["--against", "b", "--report-file", "b"]).ends(2);
+    other.says("the results are read from it");
 }

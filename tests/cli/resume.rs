@@ -47,8 +47,8 @@ fn a_torn_last_line_is_cut_off_and_told_and_its_job_runs() {
         case("81-jobs.jsonl", &server),
         case("81-out-torn.jsonl", &server),
     );
-    let done = with(&jobs, &torn).args(["--resume"]).reporting().output();
-    done.exits(0).says("22 bytes at byte 188");
+    let done = with(&jobs, &torn).args(["--resume"]).reporting().ends(0);
+    done.says("22 bytes at byte 188");
     assert_eq!(server.targets(), ["/c", "/d", "/e"]);
     assert_eq!(ids(&done.results()), ["a", "b", "c", "d", "e"]);
     assert_eq!(
@@ -64,8 +64,7 @@ fn a_whole_last_line_without_its_newline_is_kept() {
     let server = Server::start([Step::ok()]);
     let jobs = case("81-jobs.jsonl", &server);
     let whole = case("81-out-torn.jsonl", &server);
-    let done = with(&jobs, &whole[..187]).args(["--resume"]).output();
-    done.exits(0);
+    let done = with(&jobs, &whole[..187]).args(["--resume"]).ends(0);
     assert_eq!(server.targets(), ["/c", "/d", "/e"]);
     assert_eq!(ids(&done.results()), ["a", "b", "c", "d", "e"]);
     assert!(!done.path("out.jsonl.torn").exists());
@@ -76,12 +75,12 @@ fn damage_in_the_middle_stops_with_its_line_and_changes_nothing() {
     let server = Server::start([Step::ok()]);
     let jobs = case("81-jobs.jsonl", &server);
     let bad = case("83-out-midbad.jsonl", &server);
-    let refused = with(&jobs, &bad).args(["--resume"]).output();
-    refused.exits(2).says("out.jsonl:2: ").says("--repair");
+    let refused = with(&jobs, &bad).args(["--resume"]).ends(2);
+    refused.says("out.jsonl:2: ").says("--repair");
     assert_eq!(refused.bytes(OUT), bad);
     assert_eq!(server.requests().len(), 0);
-    let repaired = resume(refused).args(["--repair"]).output();
-    repaired.exits(0).says("1 line");
+    let repaired = resume(refused).args(["--repair"]).ends(0);
+    repaired.says("1 line");
     assert_eq!(server.targets(), ["/b", "/d", "/e"]);
     assert_eq!(ids(&repaired.results()), ["a", "b", "c", "d", "e"]);
     assert_eq!(
@@ -105,15 +104,15 @@ fn lines_of_nothing_and_bytes_of_zero_are_damage_too() {
         b"\0\0\0\0\n",
     ] {
         let damaged = [bad, &whole].concat();
-        let refused = with(&jobs, &damaged).args(["--resume"]).output();
-        refused.exits(2).says("out.jsonl:1: ");
+        let refused = with(&jobs, &damaged).args(["--resume"]).ends(2);
+        refused.says("out.jsonl:1: ");
         assert_eq!(refused.bytes(OUT), damaged);
     }
     assert_eq!(server.requests().len(), 0);
     // What a machine without power leaves at the end of a file.
     let zeros = [&whole[..], b"\0\0\0\0"].concat();
-    let done = with(&jobs, &zeros).args(["--resume"]).output();
-    done.exits(1).says("4 bytes");
+    let done = with(&jobs, &zeros).args(["--resume"]).ends(1);
+    done.says("4 bytes");
     assert_eq!(done.results().len(), 5);
 }
 
@@ -122,8 +121,8 @@ fn a_file_that_is_no_result_at_all_is_left_alone_even_to_repair() {
     let server = Server::start([Step::ok()]);
     let jobs = case("81-jobs.jsonl", &server);
     for text in [&b"dear diary\nnothing\n"[..], b"dear diary"] {
-        let refused = with(&jobs, text).args(["--resume", "--repair"]).output();
-        refused.exits(2).says("not written by shaper");
+        let refused = with(&jobs, text).args(["--resume", "--repair"]).ends(2);
+        refused.says("not written by shaper");
         assert_eq!(refused.bytes(OUT), text);
         assert!(!refused.path("out.jsonl.bad").exists());
     }
@@ -137,10 +136,8 @@ fn what_is_set_aside_goes_to_a_file_of_its_own_or_nothing_is_changed() {
     let torn = case("81-out-torn.jsonl", &server);
     let ready = with(&jobs, &torn).args(["--resume"]);
     std::os::unix::fs::symlink("/dev/null", ready.path("out.jsonl.torn")).expect("it is ours");
-    let refused = ready.output();
-    refused
-        .exits(3)
-        .says("out.jsonl.torn cannot be written: it is no regular file");
+    let refused = ready.ends(3);
+    refused.says("out.jsonl.torn cannot be written: it is no regular file");
     assert_eq!(refused.bytes(OUT), torn);
     assert_eq!(server.requests().len(), 0);
 }
@@ -154,15 +151,13 @@ fn a_damaged_run_file_is_told_and_without_one_the_results_say_where_to_go_on() {
         let refused = with(&jobs, &old)
             .file("out.jsonl.run", damaged)
             .args(["--resume"])
-            .output();
+            .ends(2);
         refused
-            .exits(2)
             .says("out.jsonl.run: does not tell what the run was")
             .says("move it away");
         assert_eq!(refused.bytes(OUT), old);
     }
-    let done = with(&jobs, &old).args(["--resume"]).output();
-    done.exits(1);
+    let done = with(&jobs, &old).args(["--resume"]).ends(1);
     assert_eq!(done.results().len(), 5);
 }
 
@@ -171,10 +166,8 @@ fn results_that_are_there_are_refused_without_a_word_about_them() {
     let server = Server::start([Step::ok()]);
     let jobs = case("81-jobs.jsonl", &server);
     let old = case("86-out-onefailed.jsonl", &server);
-    let refused = with(&jobs, &old).output();
-    refused
-        .exits(2)
-        .says("out.jsonl exists, use --resume or --overwrite");
+    let refused = with(&jobs, &old).ends(2);
+    refused.says("out.jsonl exists, use --resume or --overwrite");
     assert_eq!(refused.bytes(OUT), old);
 }
 
@@ -183,23 +176,20 @@ fn jobs_that_failed_keep_their_result_unless_they_are_to_run_again() {
     let server = Server::start([Step::ok()]);
     let jobs = case("81-jobs.jsonl", &server);
     let old = case("86-out-onefailed.jsonl", &server);
-    let kept = with(&jobs, &old).args(["--resume"]).reporting().output();
-    kept.exits(1)
-        .says("failed 1 (kept; --retry-failed runs them again)");
+    let kept = with(&jobs, &old).args(["--resume"]).reporting().ends(1);
+    kept.says("failed 1 (kept; --retry-failed runs them again)");
     assert_eq!(server.targets(), ["/c", "/d", "/e"]);
     assert_eq!(
         statuses(&kept.results()),
         ["ok", "failed", "ok", "ok", "ok"]
     );
     assert_eq!(kept.counts().failed, 1);
-    let again = resume(kept).args(["--retry-failed"]).output();
-    again.exits(0);
+    let again = resume(kept).args(["--retry-failed"]).ends(0);
     assert_eq!(server.targets(), ["/b", "/c", "/d", "/e"]);
     let results = again.results();
     assert_eq!(statuses(&results), ["ok", "failed", "ok", "ok", "ok", "ok"]);
     // The later line is its result: nothing is left to do, and nothing failed.
-    let nothing = resume(again).args(["--retry-failed"]).output();
-    nothing.exits(0);
+    let nothing = resume(again).args(["--retry-failed"]).ends(0);
     assert_eq!(nothing.report()["counts"]["ok"], 5);
     assert_eq!(server.requests().len(), 4);
 }
@@ -212,13 +202,10 @@ fn a_job_without_an_id_that_failed_is_run_again_once() {
         .jobs("jobs.jsonl", jobs)
         .with_results()
         .args(["-c", "1"])
-        .output();
-    first.exits(1);
-    let again = resume(first).args(["--retry-failed"]).output();
-    again.exits(0);
+        .ends(1);
+    let again = resume(first).args(["--retry-failed"]).ends(0);
     assert_eq!(server.requests().len(), 3);
-    let nothing = resume(again).args(["--retry-failed"]).output();
-    nothing.exits(0);
+    let nothing = resume(again).args(["--retry-failed"]).ends(0);
     assert_eq!(server.requests().len(), 3);
     assert_eq!(nothing.report()["counts"]["ok"], 2);
 }
@@ -227,26 +214,20 @@ fn a_job_without_an_id_that_failed_is_run_again_once() {
 fn another_input_is_refused_before_anything_is_sent_unless_it_is_forced() {
     let server = Server::start([Step::ok()]);
     let jobs = jobs_of(&server, &["a", "b"]);
-    let first = with(jobs.as_bytes(), b"").args(["-c", "1"]).output();
-    first.exits(0);
+    let first = with(jobs.as_bytes(), b"").args(["-c", "1"]).ends(0);
     let old = first.bytes(OUT);
     let other_body = jobs.replace("/b\"", "/changed\"");
-    let refused = resume(first).file("jobs.jsonl", other_body).output();
+    let refused = resume(first).file("jobs.jsonl", other_body).ends(2);
     refused
-        .exits(2)
         .says("jobs.jsonl:2: the result of id \"b\"")
         .says("--force-resume");
     let others = jobs_of(&server, &["a", "c"]);
-    let refused = resume(refused).file("jobs.jsonl", others).output();
-    refused
-        .exits(2)
-        .says("out.jsonl:2: this result matches no line");
+    let refused = resume(refused).file("jobs.jsonl", others).ends(2);
+    refused.says("out.jsonl:2: this result matches no line");
     assert_eq!(refused.bytes(OUT), old);
     assert_eq!(server.requests().len(), 2);
-    let forced = resume(refused).args(["--force-resume"]).output();
-    forced
-        .exits(0)
-        .says("1 result in out.jsonl matches no line");
+    let forced = resume(refused).args(["--force-resume"]).ends(0);
+    forced.says("1 result in out.jsonl matches no line");
     assert_eq!(server.targets(), ["/a", "/b", "/c"]);
 }
 
@@ -273,15 +254,13 @@ fn jobs_are_matched_by_content_and_not_by_position() {
         let line = |nth: &usize| server.url(&format!("/{nth}\n"));
         order.iter().map(line).collect()
     };
-    let first = with(lines(&[0, 1, 2, 1]).as_bytes(), b"").output();
-    first.exits(0);
+    let first = with(lines(&[0, 1, 2, 1]).as_bytes(), b"").ends(0);
     let more = resume(first)
         .file(
             "jobs.jsonl",
             format!("# new\n{}", lines(&[1, 3, 2, 0, 1, 1])),
         )
-        .output();
-    more.exits(0);
+        .ends(0);
     // One more of those that were done twice, and the new one.
     assert_eq!(server.targets(), ["/0", "/1", "/1", "/1", "/2", "/3"]);
     assert_eq!(more.report()["counts"]["done_before"], 4);
@@ -291,11 +270,9 @@ fn jobs_are_matched_by_content_and_not_by_position() {
 fn invalid_lines_keep_their_result_and_are_not_told_twice() {
     let server = Server::start([Step::ok()]);
     let jobs = format!("{{\"id\":1}}\n{}nonsense {{\n", jobs_of(&server, &["a"]));
-    let first = with(jobs.as_bytes(), b"").output();
-    first.exits(1);
+    let first = with(jobs.as_bytes(), b"").ends(1);
     let lines = first.results().len();
-    let again = resume(first).output();
-    again.exits(1);
+    let again = resume(first).ends(1);
     assert_eq!(again.results().len(), lines);
     assert_eq!(again.counts().invalid, 2);
     assert_eq!(server.requests().len(), 1);
@@ -305,14 +282,12 @@ fn invalid_lines_keep_their_result_and_are_not_told_twice() {
 fn a_missing_or_empty_file_is_a_fresh_start() {
     let server = Server::start([Step::ok()]);
     let jobs = jobs_of(&server, &["a"]);
-    let fresh = Shaper::run()
+    Shaper::run()
         .jobs("jobs.jsonl", &jobs)
         .with_results()
         .args(["--resume"])
-        .output();
-    fresh.exits(0);
-    let empty = with(jobs.as_bytes(), b"").args(["--resume"]).output();
-    empty.exits(0);
+        .ends(0);
+    let empty = with(jobs.as_bytes(), b"").args(["--resume"]).ends(0);
     assert_eq!(server.requests().len(), 2);
     assert_eq!(empty.results().len(), 1);
 }
@@ -321,8 +296,7 @@ fn a_missing_or_empty_file_is_a_fresh_start() {
 fn on_stdin_a_wrong_id_stops_the_run_and_what_is_left_is_told_at_the_end() {
     let server = Server::start([Step::ok()]);
     let jobs = jobs_of(&server, &["a", "b"]);
-    let first = with(jobs.as_bytes(), b"").output();
-    first.exits(0);
+    let first = with(jobs.as_bytes(), b"").ends(0);
     let piped = |done: Output, jobs: String| {
         done.again()
             .args(["run", "-", "--resume"])
@@ -355,8 +329,8 @@ fn what_makes_no_sense_with_resume_is_a_usage_error() {
         (&["--fsync", "0s", "-o", "o"], "never, end"),
         (&["--fsync", "soon", "-o", "o"], "never, end"),
     ] {
-        let refused = Shaper::run().jobs("jobs.jsonl", &jobs).args(args).output();
-        refused.exits(2).says(word);
+        let refused = Shaper::run().jobs("jobs.jsonl", &jobs).args(args).ends(2);
+        refused.says(word);
     }
     assert_eq!(server.requests().len(), 0);
 }
@@ -377,8 +351,8 @@ fn a_file_that_a_run_writes_to_is_not_gone_on_with_and_its_holder_is_named() {
         let refused = Shaper::run()
             .jobs("jobs.jsonl", jobs_of(&server, &["a", "b"]))
             .args(["-o".as_ref(), out.as_os_str(), how.as_ref()])
-            .output();
-        refused.exits(2).says("another run");
+            .ends(2);
+        refused.says("another run");
         if cfg!(target_os = "linux") {
             refused.says(&held);
         }
@@ -397,8 +371,7 @@ fn with_every_way_of_syncing_the_results_are_whole() {
             .jobs("jobs.urls", server.list(50))
             .with_results()
             .args(["--qps", "500", "--fsync", fsync])
-            .output();
-        done.exits(0);
+            .ends(0);
         assert_eq!(done.results().len(), 50);
     }
 }
@@ -407,14 +380,12 @@ fn with_every_way_of_syncing_the_results_are_whole() {
 fn a_second_run_of_mended_lines_sends_only_those() {
     let server = Server::start([Step::ok()]);
     let jobs = format!("{}{{\"id\":\"b\"}}\n", jobs_of(&server, &["a"]));
-    let mut first = with(jobs.as_bytes(), b"").output();
-    first.exits(1);
+    let mut first = with(jobs.as_bytes(), b"").ends(1);
     let bad = first.results();
     assert!(message(&bad[1]).contains("url"), "{bad:?}");
     let mended = jobs_of(&server, &["a", "b"]);
     for _ in 0..2 {
-        let done = resume(first).file("jobs.jsonl", &mended).output();
-        done.exits(0);
+        let done = resume(first).file("jobs.jsonl", &mended).ends(0);
         assert_eq!(server.targets(), ["/a", "/b"]);
         first = done;
     }
@@ -438,8 +409,7 @@ fn of_equal_jobs_those_without_a_result_run_and_each_keeps_its_meta() {
     let mut killed = running.wait();
     // It failed and was not to be run again; a later run changes nothing of it.
     for _ in 0..2 {
-        killed = resume(killed).output();
-        killed.exits(1);
+        killed = resume(killed).ends(1);
         assert_eq!(server.requests().len(), 6);
         let rows = killed.results();
         assert!(
@@ -456,8 +426,7 @@ fn of_equal_jobs_those_without_a_result_run_and_each_keeps_its_meta() {
 fn a_job_that_was_run_again_from_another_place_of_the_input_is_done() {
     let server = Server::start([Step::status(400), Step::ok()]);
     let line = |name: &str| server.url(&format!("/{name}\n"));
-    let first = with(line("a").as_bytes(), b"").output();
-    first.exits(1);
+    let first = with(line("a").as_bytes(), b"").ends(1);
     let moved = [line("b"), line("a")].concat();
     let mut done = resume(first)
         .file("jobs.jsonl", &moved)
@@ -467,8 +436,8 @@ fn a_job_that_was_run_again_from_another_place_of_the_input_is_done() {
         done.exits(0);
         assert_eq!(server.targets(), ["/a", "/a", "/b"]);
         assert_eq!(done.report()["counts"]["ok"], 2);
-        let failed = done.again().args(["report", OUT, "--failed-jobs"]).output();
-        failed.exits(0).says("none of 3 results");
+        let failed = done.again().args(["report", OUT, "--failed-jobs"]).ends(0);
+        failed.says("none of 3 results");
         done = resume(failed).args(["--retry-failed"]).output();
     }
 }

@@ -42,8 +42,7 @@ fn retry_after_is_a_floor_and_holds_the_whole_host_back() {
             .args(["-c", "2", "--qps", "20/s"])
             .with_results()
             .alone()
-            .output();
-        done.exits(0);
+            .ends(0);
         let results = done.results();
         assert_eq!(statuses(&results), ["ok"; 10]);
         let refused = &results[0];
@@ -81,8 +80,7 @@ fn without_a_hint_the_waits_double_up_to_their_most() {
             .args(["--max-attempts", "5", "--jitter", "none"])
             .args(["--backoff", "100ms..150ms"])
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         let result = &done.results()[0];
         assert_eq!(
             (&result["status"], &result["attempts"]),
@@ -115,8 +113,7 @@ fn full_jitter_spreads_jobs_that_fail_together() {
             .args(["-c", "20", "--max-attempts", "5", "--seed", "1"])
             .args(["--backoff", "100ms..2s"])
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         assert_eq!(server.requests().len(), 60);
         let results = done.results();
         let waits: BTreeSet<u64> = results
@@ -142,8 +139,7 @@ fn the_number_of_attempts_is_exact() {
                 .args(["--max-attempts", &most.to_string()])
                 .args(["--backoff", "1ms..1ms"])
                 .with_results()
-                .output();
-            done.exits(1);
+                .ends(1);
             assert_eq!(server.requests().len(), most);
             let result = &done.results()[0];
             assert_eq!(result["status"], "failed");
@@ -165,8 +161,7 @@ fn a_job_that_succeeds_at_last_is_ok_and_lists_its_tries() {
             .jobs("one.urls", server.list(1))
             .args(["--max-attempts", "3", "--backoff", "1ms..1ms"])
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         let result = &done.results()[0];
         assert_eq!(
             (&result["status"], &result["attempts"]),
@@ -196,8 +191,7 @@ fn client_errors_are_final_and_others_are_tried_again() {
             .jobs("jobs.urls", list)
             .args(["--max-attempts", "2", "--backoff", "10ms..10ms"])
             .with_results()
-            .output();
-        done.exits(1);
+            .ends(1);
         let expected = finals.iter().map(|status| (*status, 1));
         let expected = expected.chain(passing.iter().map(|status| (*status, 2)));
         let requests = server.requests();
@@ -227,8 +221,8 @@ fn a_post_that_may_have_arrived_is_not_sent_twice() {
                 .jobs("jobs.jsonl", job)
                 .args(["--backoff", "1ms..1ms"])
                 .with_results()
-                .output();
-            done.exits(1).says("--retry-unsafe");
+                .ends(1);
+            done.says("--retry-unsafe");
             assert_eq!(server.requests().len(), 1);
             let result = &done.results()[0];
             assert_eq!(result["error"]["kind"], "reset", "{result}");
@@ -251,8 +245,7 @@ fn a_get_that_breaks_off_is_sent_again() {
             .jobs("one.urls", server.list(1))
             .args(["--backoff", "1ms..1ms"])
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         let result = &done.results()[0];
         assert_eq!(result["body"], "in pieces");
         let tries = result["tries"].as_array().expect("it was sent");
@@ -272,8 +265,7 @@ fn an_answer_without_a_length_ends_with_its_connection() {
             .jobs("jobs.urls", server.list(2))
             .args(["-c", "1"])
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         let results = done.results();
         assert_eq!(statuses(&results), ["ok", "ok"]);
         assert!(results.iter().all(|line| line["body"] == "hi"));
@@ -291,8 +283,7 @@ fn a_server_that_never_answers_is_a_timeout() {
             .jobs("one.urls", server.list(1))
             .args(["--timeout", "300ms", "--max-attempts", "1"])
             .with_results()
-            .output();
-        done.exits(1);
+            .ends(1);
         let result = &done.results()[0];
         assert_eq!(result["error"]["kind"], "timeout");
         assert_eq!(server.requests().len(), 1);
@@ -307,8 +298,7 @@ fn one(over: Over, server: &Server, options: &[&str], code: i32) -> Value {
         .args(["--backoff", "1ms..1ms"])
         .args(options.iter().copied())
         .with_results()
-        .output();
-    done.exits(code);
+        .ends(code);
     done.results()[0].clone()
 }
 
@@ -360,8 +350,7 @@ fn lists_that_are_none_are_refused_with_the_forms() {
         let done = Shaper::run()
             .jobs("one.urls", "http://127.0.0.1:9/\n")
             .args([option, value])
-            .output();
-        done.exits(2);
+            .ends(2);
         done.says(form);
     }
 }
@@ -409,8 +398,8 @@ fn a_wait_above_the_longest_is_told_with_both_numbers_and_nothing_more_is_sent()
         let done = run()
             .args(["-c", "1", "--max-retry-after", "120s"])
             .with_results()
-            .output();
-        done.exits(1).says("--max-retry-after").says("cancelled");
+            .ends(1);
+        done.says("--max-retry-after").says("cancelled");
         assert_eq!(server.requests().len(), 1);
         let results = done.results();
         assert_eq!(
@@ -469,8 +458,8 @@ fn a_spent_quota_ends_the_run_with_the_words_of_the_server() {
             .jobs("jobs.urls", server.list(20))
             .args(["-c", "1"])
             .with_results()
-            .output();
-        done.exits(1).says("You exceeded your current quota");
+            .ends(1);
+        done.says("You exceeded your current quota");
         assert_eq!(server.requests().len(), 1);
         assert_eq!(statuses(&done.results()), ["failed"]);
     });
@@ -481,8 +470,8 @@ fn an_unknown_provider_is_told_the_known_ones() {
     let done = Shaper::run()
         .jobs("one.urls", "http://127.0.0.1:9/\n")
         .args(["--provider", "opneai"])
-        .output();
-    done.exits(2).says("openai");
+        .ends(2);
+    done.says("openai");
 }
 
 #[test]
@@ -496,8 +485,7 @@ fn a_job_that_never_gets_an_answer_ends_when_its_time_is_over() {
             .args(["--timeout", "200ms", "--max-attempts", "100"])
             .args(["--max-elapsed", "1s", "--backoff", "100ms..200ms"])
             .with_results()
-            .output();
-        done.exits(1);
+            .ends(1);
         let result = &done.results()[0];
         assert_eq!(result["error"]["kind"], "timeout", "{result}");
         let told = result["error"]["message"].as_str().unwrap_or_default();
@@ -521,8 +509,7 @@ fn an_origin_that_is_out_of_order_is_asked_by_one_job_at_a_time_and_all_end_well
         .args(["-c", "4", "--jitter", "none", "--backoff", "200ms..200ms"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(0);
+        .ends(0);
     assert_eq!(statuses(&done.results()), ["ok"; 100]);
     let moments = server.moments();
     for pair in moments[36..41].windows(2) {
@@ -569,8 +556,7 @@ fn a_key_of_its_own_goes_with_all_tries_of_a_job_also_after_a_resume() {
             .jobs("jobs.jsonl", format!("{}\n{}\n", job("/a"), job("/b")))
             .args(options)
             .with_results()
-            .output();
-        done.exits(1);
+            .ends(1);
         assert_eq!(keys("/a").len(), 2, "the POST was reset, and sent again");
         let done = done
             .again()
@@ -578,21 +564,18 @@ fn a_key_of_its_own_goes_with_all_tries_of_a_job_also_after_a_resume() {
             .args(options)
             .args(["--resume", "--retry-failed"])
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         let (one, other) = (keys("/a"), keys("/b"));
         assert_eq!((one.len(), other.len()), (3, 3));
         assert!(one.iter().all(|key| *key == one[0]), "{one:?}");
         assert!(other.iter().all(|key| *key == other[0]), "{other:?}");
         assert_ne!(one[0], other[0]);
-        let done = done
-            .again()
+        done.again()
             .args(["run", "jobs.jsonl", "--transport", over.0])
             .args(options)
             .args(["--overwrite"])
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         assert_ne!(keys("/a")[3], one[0], "another run is another request");
     });
 }
@@ -603,15 +586,13 @@ fn equal_jobs_have_different_keys_and_a_key_of_the_job_stays() {
         let server = Server::start([Step::ok()]);
         let url = server.url("/");
         let own = format!(r#"{{"url":"{url}","headers":{{"Idempotency-Key":"mine"}}}}"#);
-        let done = over
-            .run()
+        over.run()
             .jobs(
                 "jobs.jsonl",
                 format!("{{\"url\":\"{url}\"}}\n{{\"url\":\"{url}\"}}\n{own}\n"),
             )
             .args(["--idempotency-key", "-c", "1"])
-            .output();
-        done.exits(0);
+            .ends(0);
         let requests = server.requests();
         let keys: Vec<String> = requests.iter().map(key_of).collect();
         assert_eq!((keys.len(), &*keys[2]), (3, "mine"), "{keys:?}");
@@ -676,8 +657,7 @@ fn a_date_is_a_moment_by_the_clock_of_its_server_however_wrong_the_own_one_is() 
             .with_a_clock_off_by(offset)
             .jobs("jobs.urls", server.list(1))
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         let told = &done.results()[0]["tries"][0]["retry_after_ms"];
         assert_eq!(*told, 2000.0, "{offset}");
         let moments = server.moments();
@@ -728,8 +708,7 @@ fn dates_are_moments_by_the_clock_of_their_server_whatever_the_zone() {
             .jobs("jobs.urls", list)
             .args(["--backoff", "1ms..1ms"])
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         let requests = server.requests();
         for (target, result) in all.iter().zip(done.results()) {
             assert_eq!(result["attempts"], 2, "{zone} {target}: {result}");
@@ -768,8 +747,7 @@ fn a_timeout_covers_one_try_and_no_wait_before_it() {
             .jobs("jobs.urls", server.list(3))
             .args(["--qps", "1/s", "--timeout", "900ms"])
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         let results = done.results();
         assert_eq!(statuses(&results), ["ok"; 3]);
         for result in &results[1..] {
@@ -826,8 +804,7 @@ fn a_limit_that_the_server_tells_below_the_own_one_is_named_with_its_option() {
             ])
             .with_results()
             .reporting()
-            .output();
-        done.exits(0);
+            .ends(0);
         let told = done.report()["findings"][0].to_string();
         let words = "429s while every own limit held (1 of 7 answers): \
                      the server tells 60/m (requests), yours is 100/m: --rpm 60";

@@ -51,13 +51,12 @@ fn a_proxy_of_the_command_line_goes_before_that_of_the_environment_and_none_past
     let (server, proxy) = (Server::start([Step::ok()]), Server::start([Step::ok()]));
     let other = Server::start([Step::ok()]);
     let run = |options: &[&str]| {
-        let done = Shaper::run()
+        Shaper::run()
             .jobs("jobs.urls", server.list(1))
             .env("http_proxy", &other.url(""))
             .args(options)
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
     };
     run(&["--proxy", &proxy.url("")]);
     assert_eq!((proxy.requests().len(), other.requests().len()), (1, 0));
@@ -69,14 +68,12 @@ fn a_proxy_of_the_command_line_goes_before_that_of_the_environment_and_none_past
 fn the_proxy_is_named_before_the_first_send_and_one_that_is_none_ends_the_run() {
     let (server, proxy) = (Server::start([Step::ok()]), Server::start([Step::ok()]));
     let with = |name: &str, value: &str, code: i32| {
-        let done = Shaper::run()
+        Shaper::run()
             .jobs("jobs.urls", server.list(1))
             .env(name, value)
             .args(["--max-attempts", "1"])
             .with_results()
-            .output();
-        done.exits(code);
-        done
+            .ends(code)
     };
     for name in ["http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"] {
         let url = format!("http://u:canary@{}", proxy.host());
@@ -89,26 +86,24 @@ fn the_proxy_is_named_before_the_first_send_and_one_that_is_none_ends_the_run() 
     let told = message(&done.results()[0]).to_owned();
     assert!(told.contains("(by http://127.0.0.1:1)"), "{told}");
     with("http_proxy", ":::", 2).says("http_proxy, of the environment, names no proxy");
-    let done = Shaper::run()
+    Shaper::run()
         .jobs("jobs.urls", server.list(1))
         .env("http_proxy", ":::")
         .args(["--mock=latency=1ms"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
 }
 
 #[test]
 fn what_no_proxy_names_goes_past_the_proxy() {
     let (server, proxy) = (Server::start([Step::ok()]), Server::start([Step::ok()]));
     for names in ["127.0.0.1", "10.0.0.0/8,127.0.0.0/8", "*"] {
-        let done = Shaper::run()
+        Shaper::run()
             .jobs("jobs.urls", server.list(1))
             .env("NO_PROXY", names)
             .args(["--proxy", &proxy.url("")])
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
     }
     assert_eq!((server.requests().len(), proxy.requests().len()), (3, 0));
 }

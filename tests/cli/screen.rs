@@ -95,8 +95,8 @@ fn help_has_the_colours_that_are_asked_for() {
     assert!(!stdout(&no_color.env("NO_COLOR", "1").output()).contains('\u{1b}'));
     let always = help(&["run", "--color=always", "--help"]).output();
     assert!(stdout(&always).contains(BOLD), "{always}");
-    let wrong = help(&["run", "--nope", "--color", "always"]).output();
-    wrong.exits(2).never_says("\u{1b}[");
+    let wrong = help(&["run", "--nope", "--color", "always"]).ends(2);
+    wrong.never_says("\u{1b}[");
 }
 
 /// The lines that stay, as they are seen.
@@ -124,8 +124,8 @@ fn pages_fit_the_terminal_that_they_go_to() {
         let reported = run(&server)
             .env("NO_COLOR", "1")
             .stderr_is_a_terminal_of(columns, 30)
-            .output();
-        reported.exits(1).says("VERDICT");
+            .ends(1);
+        reported.says("VERDICT");
         // What failed is told in one line, and the terminal breaks it.
         let mut page = seen(&reported.stderr);
         page.retain(|line| !line.starts_with("jobs.urls:4: "));
@@ -146,13 +146,11 @@ fn pages_fit_the_terminal_that_they_go_to() {
                 .args(line.split(' '))
                 .env("NO_COLOR", "1")
                 .stdout_is_a_terminal_of(columns, 30)
-                .output();
-            page.exits(0);
+                .ends(0);
             assert_fits(&seen(&stdout(&page)), columns.into(), line);
         }
     }
-    let without_size = run(&server).stderr_is_a_terminal_of(0, 0).output();
-    without_size.exits(1);
+    let without_size = run(&server).stderr_is_a_terminal_of(0, 0).ends(1);
     let widest = seen(&without_size.stderr)
         .iter()
         .map(|line| line.chars().count())
@@ -170,9 +168,8 @@ fn terminals_too_small_for_a_bar_get_plain_lines() {
         let done = run(&server)
             .args(["--report", "none"])
             .stderr_is_a_terminal_of(columns, rows)
-            .output();
-        done.exits(1)
-            .never_says("\u{1b}")
+            .ends(1);
+        done.never_says("\u{1b}")
             .never_says("in flight")
             .never_says("panicked");
         let drawn_over = done.stderr.replace("\r\n", "\n").contains('\r');
@@ -209,8 +206,8 @@ fn a_warning_stands_in_a_line_of_its_own_above_the_bar() {
         .args(["-c", "1", "-v", "--max-attempts", "1", "--report", "none"])
         .stderr_is_a_terminal_of(60, 60)
         .with_results()
-        .output();
-    done.exits(1).says("failed 0").says("failed 1");
+        .ends(1);
+    done.says("failed 0").says("failed 1");
     let (end, bars) = left_on(&done.stderr, 60);
     assert_eq!((bars, end.contains("in flight")), (1, false), "{done}");
     let warnings = end.lines().filter(|line| line.starts_with("jobs.urls:4: "));
@@ -235,8 +232,7 @@ fn what_is_said_above_the_bar_is_whole_on_terminals_of_all_widths() {
             .args(["--report", "none", "--progress", mode])
             .stderr_is_a_terminal_of(columns, 60)
             .with_results()
-            .output();
-        done.exits(1);
+            .ends(1);
         let (end, _) = left_on(&done.stderr, columns);
         let end = end.split_whitespace().collect::<Vec<_>>().join(" ");
         for whole in [
@@ -284,8 +280,8 @@ fn a_log_has_no_control_characters_and_few_lines() {
             .args(["--qps", "200", "--report", "none"])
             .args(args)
             .with_results()
-            .output();
-        done.exits(0).never_says("\u{1b}").never_says("\r");
+            .ends(0);
+        done.never_says("\u{1b}").never_says("\r");
         assert!(done.stderr.len() < 4096, "{done}");
     }
 }

@@ -57,8 +57,7 @@ fn what_is_sent_as_a_credential_stands_in_nothing_that_is_written() {
             .args(["--html", "report.html", "--hdr", "run.hlog"])
             .with_results()
             .reporting()
-            .output();
-        done.exits(1);
+            .ends(1);
         let text = written(&done);
         assert!(!text.contains("CANARY"), "{text}");
         assert!(text.contains("ok=1"), "what is none is shown: {text}");
@@ -98,20 +97,18 @@ fn a_value_that_is_refused_is_not_shown() {
             .jobs("one.urls", "http://127.0.0.1:1/\n")
             .file("headers", "X-Good: CANARY\nX-Bad CANARY\n")
             .args(options)
-            .output();
-        done.exits(2).never_says("CANARY");
+            .ends(2);
+        done.never_says("CANARY");
     }
     let done = Shaper::run()
         .jobs("one.urls", "http://127.0.0.1:1/\n")
         .file("headers", "X-Good: CANARY\nX-Bad CANARY\n")
         .args(["-H", "@headers"])
-        .output();
-    done.exits(2)
-        .says("headers:2: it has no colon")
-        .says("NAME: VALUE");
+        .ends(2);
+    done.says("headers:2: it has no colon").says("NAME: VALUE");
     let done = Shaper::run()
         .jobs("one.urls", "http://127.0.0.1:1/\n")
         .args(["-H", "@none"])
-        .output();
-    done.exits(2).says("-H @none: ");
+        .ends(2);
+    done.says("-H @none: ");
 }

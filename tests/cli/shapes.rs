@@ -43,8 +43,8 @@ fn a_replay_sends_at_the_recorded_times_and_in_their_order() {
             .args(["--speed", "2x", "-v"])
             .with_results()
             .reporting()
-            .output();
-        done.exits(0).says("1000 slots").says("--replay --speed 2x");
+            .ends(0);
+        done.says("1000 slots").says("--replay --speed 2x");
         assert_eq!(due(&done), [0, 200_000, 100_000]);
         let mut results = done.results();
         results.sort_by_key(|line| line["tries"][0]["sent_us"].as_u64());
@@ -68,8 +68,7 @@ fn a_job_without_a_time_is_invalid_in_a_replay_and_only_there() {
         .jobs("jobs.jsonl", &jobs)
         .args(["--replay"])
         .with_results()
-        .output();
-    done.exits(1);
+        .ends(1);
     let told = done.results();
     let bad = told
         .iter()
@@ -79,11 +78,10 @@ fn a_job_without_a_time_is_invalid_in_a_replay_and_only_there() {
         assert!(message(bad).contains(word), "{}", message(bad));
     }
     assert_eq!(server.targets(), ["/0"]);
-    let done = Shaper::run()
+    Shaper::run()
         .jobs("jobs.jsonl", &jobs)
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
 }
 
 #[test]
@@ -94,10 +92,8 @@ fn a_rate_of_arrivals_is_a_schedule_and_no_limit() {
         .args(["--arrivals", "even", "--qps", "50"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(0)
-        .says("SCHEDULE")
-        .never_says("LIMITS      10 slots;");
+        .ends(0);
+    done.says("SCHEDULE").never_says("LIMITS      10 slots;");
     assert_eq!(due(&done), [0, 20_000, 40_000, 60_000, 80_000]);
     let told = done.report();
     assert_eq!(told["limits"], json!([]));
@@ -113,8 +109,8 @@ fn the_rates_of_a_ramp_give_the_times_and_qps_still_limits() {
         .args(["--ramp", "100@0s,100@20ms,50@20ms", "--qps", "40"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(0).says("--qps 40");
+        .ends(0);
+    done.says("--qps 40");
     assert_eq!(due(&done), [0, 10_000, 20_000, 40_000]);
     assert_eq!(done.report()["limits"][0]["name"], "qps");
 }
@@ -127,8 +123,7 @@ fn the_same_seed_gives_the_same_poisson_process() {
             .jobs("jobs.urls", server.list(20))
             .args(["--arrivals", "poisson", "--qps", "500", "--seed", seed])
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         due(&done)
     };
     let first = times("7");
@@ -149,8 +144,7 @@ fn after_its_time_the_run_is_over_and_that_is_a_normal_end() {
         .args(["--arrivals", "even", "--qps", "20", "-z", "200ms"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(0);
+        .ends(0);
     let told = done.report();
     assert_eq!(told["ended"], "time_up");
     let counts = done.counts();
@@ -179,8 +173,7 @@ fn a_plan_has_the_times_of_the_run_exactly() {
         ])
         .args(["--report", "json"])
         .stdin(hour.join("\n"))
-        .output();
-    done.exits(0);
+        .ends(0);
     let told: Value = serde_json::from_slice(&done.stdout).expect("a plan");
     assert_eq!(told["elapsed_ms"], 60_250.0);
     assert_eq!(
@@ -191,8 +184,7 @@ fn a_plan_has_the_times_of_the_run_exactly() {
         .args(["plan", "-", "--ramp", "0@0s,10@10s", "--for", "10s"])
         .args(["--latency", "250ms"])
         .stdin("http://h/\n".repeat(100))
-        .output();
-    done.exits(0);
+        .ends(0);
     let told = String::from_utf8_lossy(&done.stdout).into_owned();
     for words in ["SCHEDULE", "--ramp 0@0s,10@10s", "ok 50 ", "none over 1ms"] {
         assert!(told.contains(words), "no {words} in {told}");
@@ -226,8 +218,8 @@ fn what_does_not_go_together_is_a_usage_error() {
             .jobs("one.urls", server.list(1))
             .args(args)
             .with_results()
-            .output();
-        done.exits(2).says(told);
+            .ends(2);
+        done.says(told);
     }
     assert_eq!(server.requests().len(), 0);
 }
@@ -241,8 +233,7 @@ fn a_file_is_read_so_often_and_no_result_takes_the_place_of_another() {
         .args(["-c", "1", "--repeat", "3"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(0);
+        .ends(0);
     assert_eq!(done.counts().ok, 6);
     let results = done.results();
     let told: Vec<_> = results
@@ -274,8 +265,7 @@ fn what_failed_in_several_rounds_is_copied_once() {
         .jobs("jobs.jsonl", &jobs)
         .args(["--repeat", "3"])
         .with_results()
-        .output();
-    done.exits(1);
+        .ends(1);
     let copied = done.again().args(["report", OUT, "--failed-jobs"]).output();
     assert_eq!(String::from_utf8_lossy(&copied.stdout), jobs);
 }
@@ -290,8 +280,7 @@ fn without_an_end_it_goes_on_until_its_time_or_its_number_of_jobs_is_over() {
             .args(end)
             .with_results()
             .reporting()
-            .output();
-        done.exits(0);
+            .ends(0);
         let ok = done.counts().ok;
         assert!(ok == 7 || (end[0] == "--for" && ok > 0), "{end:?}: {ok}");
     }
@@ -303,15 +292,12 @@ fn what_cannot_be_read_again_is_not_repeated() {
         .args(["-", "--repeat", "2"])
         .stdin("http://127.0.0.1:1/\n")
         .with_results()
-        .output();
-    done.exits(2)
-        .says("--repeat 2")
-        .says("standard input")
-        .says("mend:");
+        .ends(2);
+    done.says("--repeat 2").says("standard input").says("mend:");
     let pipe = Shaper::run()
         .named_pipe("jobs.urls")
         .args(["jobs.urls", "--repeat", "forever"])
         .with_results()
-        .output();
-    pipe.exits(2).says("no regular file");
+        .ends(2);
+    pipe.says("no regular file");
 }

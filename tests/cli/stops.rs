@@ -33,8 +33,8 @@ fn one_in_thirty_days_is_a_rate() {
         .jobs("jobs.urls", server.list(20))
         .args(["--qps", "1/30d", "-n", "1"])
         .with_results()
-        .output();
-    done.exits(0).says("1/30d");
+        .ends(0);
+    done.says("1/30d");
     assert_eq!(server.targets(), ["/0"]);
 }
 

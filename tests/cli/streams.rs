@@ -128,8 +128,7 @@ fn streams_are_reported_again_as_they_were_with_and_without_the_run_beside() {
         .args(["--fail-if", "ttft_p99>1h", "--fail-if", "gap_max>1h"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(0);
+        .ends(0);
     let mut run = done.report();
     keeps_to_the_schema(&run);
     let streams = run["streams"].clone();
@@ -151,8 +150,7 @@ fn streams_are_reported_again_as_they_were_with_and_without_the_run_beside() {
     let results = done
         .again()
         .args(["report", OUT, "--report", "json"])
-        .output();
-    results.exits(0);
+        .ends(0);
     run["conditions"] = json!([]);
     same(run, told(&results));
     let page = results.again().args(["report", OUT]).output();
@@ -194,8 +192,7 @@ fn a_stream_that_breaks_off_is_tried_again_and_each_try_keeps_its_own() {
         .args(["--backoff", "1ms..1ms"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(0);
+        .ends(0);
     let tries = &done.results()[0]["tries"];
     let counts = |nth: usize| {
         ["events", "token_events", "output_tokens"].map(|key| tries[nth]["stream"][key].clone())
@@ -246,8 +243,8 @@ fn without_streams_nothing_is_told_of_any() {
         .args(["--fail-if", "gap_p99>1h"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(5).says("no answer was a stream");
+        .ends(5);
+    done.says("no answer was a stream");
     assert_eq!(done.report()["streams"], Value::Null);
     assert_eq!(done.results()[0]["tries"][0].get("stream"), None);
     let page = done.again().args(["report", OUT]).output();
@@ -272,8 +269,7 @@ fn the_modelled_api_streams_its_tokens_to_whoever_asks_for_that() {
         ])
         .with_results()
         .reporting()
-        .output();
-    done.exits(0);
+        .ends(0);
     let results = done.results();
     let made = &results[0]["tries"][0];
     let stream = &made["stream"];
@@ -298,8 +294,7 @@ fn the_modelled_api_streams_its_tokens_to_whoever_asks_for_that() {
         .jobs("jobs.jsonl", job(r#","stream":true"#))
         .args(["--mock=latency=1ms"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     assert_eq!(done.results()[0]["body"]["ok"], true);
 }
 
@@ -321,8 +316,7 @@ fn a_stream_that_tells_an_error_is_no_success() {
             .jobs("one.urls", list)
             .args(["--max-attempts", tries, "--backoff", "1ms..1ms"])
             .with_results()
-            .output();
-        done.exits(code);
+            .ends(code);
         let result = &done.results()[0];
         let first = &result["tries"][0]["error"];
         if code == 1 {

@@ -101,13 +101,12 @@ fn a_key_may_stand_in_the_file_of_its_certificate() {
     let both = both
         .map(|file| std::fs::read(file).expect("it is there"))
         .concat();
-    let done = Shaper::run()
+    Shaper::run()
         .jobs("one.urls", format!("https://localhost:{port}/a\n"))
         .file("both.pem", both)
         .args(["--cacert", &fixture("ca.pem"), "--cert", "both.pem"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
 }
 
 #[test]
@@ -130,8 +129,8 @@ fn a_file_of_no_use_is_told_with_its_option_before_anything_is_sent() {
             .jobs("one.urls", "https://localhost:1/a\n")
             .args(&options)
             .with_results()
-            .output();
-        done.exits(2).says(told);
+            .ends(2);
+        done.says(told);
         assert_eq!(done.files(), ["one.urls"], "{options:?}");
     }
 }
@@ -145,8 +144,7 @@ fn a_certificate_of_another_host_is_told_and_not_tried_again() {
             .args(["--cacert", &fixture("ca.pem"), "--transport", transport])
             .args(["--connect-timeout", "60s"])
             .with_results()
-            .output();
-        done.exits(1);
+            .ends(1);
         let results = done.results();
         assert_eq!(results[0]["error"]["kind"], "tls", "{done}");
         assert_eq!(results[0]["attempts"], 1, "{done}");
@@ -165,8 +163,7 @@ fn a_request_in_the_clear_to_a_server_of_tls_is_told_in_clear_words() {
         .jobs("one.urls", format!("http://127.0.0.1:{port}/\n"))
         .args(["--max-attempts", "1"])
         .with_results()
-        .output();
-    done.exits(1);
+        .ends(1);
     let results = done.results();
     assert!(
         message(&results[0]).contains("the server speaks TLS there"),

@@ -31,8 +31,7 @@ fn carried(done: &Output) -> String {
 #[test]
 fn without_a_proxy_requests_go_directly_and_connecting_is_told() {
     let server = Server::start([Step::ok()]);
-    let done = run(server.list(2)).output();
-    done.exits(0);
+    let done = run(server.list(2)).ends(0);
     assert_eq!(carried(&done), "direct");
     let results = done.results();
     let connect = |nth: usize| results[nth]["connect_ms"].as_f64();
@@ -46,20 +45,16 @@ fn without_a_proxy_requests_go_directly_and_connecting_is_told() {
 fn what_is_asked_for_carries_them() {
     let server = Server::start([Step::ok()]);
     for transport in FIXED {
-        let done = run(server.list(2))
-            .args(["--transport", transport])
-            .output();
-        done.exits(0);
+        let done = run(server.list(2)).args(["--transport", transport]).ends(0);
         assert_eq!(carried(&done), transport);
     }
-    let done = run(server.list(1)).args(["--transport", "curl"]).output();
-    done.exits(2).says("--transport").says("reqwest");
+    let done = run(server.list(1)).args(["--transport", "curl"]).ends(2);
+    done.says("--transport").says("reqwest");
 }
 
 #[test]
 fn a_run_that_sends_nothing_is_carried_by_nothing() {
-    let done = run("nonsense\n".to_owned()).output();
-    done.exits(1);
+    let done = run("nonsense\n".to_owned()).ends(1);
     assert_eq!(carried(&done), "nothing");
 }
 
@@ -70,8 +65,7 @@ fn where_a_proxy_stands_before_a_server_it_is_asked_unless_it_is_to_be_passed() 
     let list = format!("http://h.test/0\n{}", server.url("/1"));
     let done = through(run(list.clone()))
         .env("NO_PROXY", "127.0.0.1")
-        .output();
-    done.exits(0);
+        .ends(0);
     assert_eq!(carried(&done), "direct and reqwest");
     assert_eq!(proxy.targets(), ["http://h.test/0"], "{done}");
     assert_eq!(server.targets(), ["/1"], "{done}");
@@ -108,8 +102,7 @@ fn a_secure_connection_to_a_server_that_the_system_trusts_is_used_again() {
         let done = run(list.repeat(2))
             .env("SSL_CERT_FILE", &fixture("ca.pem"))
             .args(["--transport", transport])
-            .output();
-        done.exits(0);
+            .ends(0);
         let results = done.results();
         let bodies: Vec<_> = results.iter().map(|line| line["body"].clone()).collect();
         assert_eq!(
@@ -127,8 +120,7 @@ fn a_certificate_that_nobody_trusts_is_told_in_the_same_words() {
         let done = run(format!("https://localhost:{}/\n", address.port()))
             .env("SSL_CERT_FILE", &fixture("server.pem"))
             .args(["--transport", transport, "--max-attempts", "1"])
-            .output();
-        done.exits(1);
+            .ends(1);
         let results = done.results();
         assert_eq!(results[0]["error"]["kind"], "tls", "{done}");
         message(&results[0]).to_owned()
@@ -142,8 +134,7 @@ fn a_server_that_is_not_there_is_told_in_the_same_words() {
     let told = FIXED.map(|transport| {
         let done = run(format!("http://{CLOSED}/\n"))
             .args(["--transport", transport, "--max-attempts", "1"])
-            .output();
-        done.exits(1);
+            .ends(1);
         message(&done.results()[0]).to_owned()
     });
     assert!(told[0].contains(CLOSED), "{told:?}");
@@ -157,18 +148,15 @@ fn a_connection_that_has_waited_longer_than_it_may_is_not_used_again() {
             let server = Server::start([Step::ok()]);
             let done = run(server.list(3))
                 .args(["--transport", transport, "--pool-idle", idle, "--qps", "20"])
-                .output();
-            done.exits(0);
+                .ends(0);
             let requests = server.requests();
             let used: BTreeSet<usize> = requests.iter().map(|seen| seen.connection).collect();
             assert_eq!(used.len(), connections, "{transport}, {idle}: {done}");
         }
     }
     let server = Server::start([Step::ok()]);
-    let done = run(server.list(1)).args(["--pool-idle", "0"]).output();
-    done.exits(2)
-        .says("--pool-idle")
-        .says("write a time above 0s");
+    let done = run(server.list(1)).args(["--pool-idle", "0"]).ends(2);
+    done.says("--pool-idle").says("write a time above 0s");
 }
 
 #[test]
@@ -182,8 +170,7 @@ fn what_was_sent_as_its_connection_closed_is_sent_again_where_that_is_harmless()
             };
             let done = run(job(0) + &job(1))
                 .args(["--transport", transport, "--backoff", "1ms..1ms"])
-                .output();
-            done.exits(code);
+                .ends(code);
             let result = &done.results()[1];
             assert_eq!(result["attempts"], attempts, "{transport} {method}: {done}");
             let failed = &result["tries"][0]["error"];

@@ -50,8 +50,7 @@ fn what_answers_did_not_use_is_given_back() {
             run = run.args(["--usage", pointer]);
         }
         // Without what is given back it takes over two minutes, longer than the test's patience.
-        let done = run.with_results().reporting().output();
-        done.exits(0);
+        let done = run.with_results().reporting().ends(0);
         assert_eq!(server.requests().len(), 20);
         assert_eq!(done.counts().ok, 20);
         assert_eq!(tokens(&done.results()), (2000, 400), "{body}");
@@ -66,13 +65,11 @@ fn a_job_that_does_not_say_its_tokens_is_estimated_by_text_and_most_output() {
     let job = format!("{{\"url\":\"{url}\",\"body\":{body}}}\n");
     let run = || Shaper::run().jobs("jobs.jsonl", &job).with_results();
     for how in [&[][..], &["--estimate", "chars"]] {
-        let done = run().args(["--tpm", "1000"]).args(how).output();
-        done.exits(0);
+        let done = run().args(["--tpm", "1000"]).args(how).ends(0);
         let (reserved, _) = tokens(&done.results());
         assert!((92..100).contains(&reserved), "{reserved}: {done}");
     }
-    let done = run().output();
-    done.exits(0);
+    let done = run().ends(0);
     assert_eq!(done.results()[0]["tokens"], Value::Null, "{done}");
 }
 
@@ -83,11 +80,8 @@ fn jobs_with_nothing_to_estimate_are_a_usage_error_at_the_first() {
         .jobs("jobs.urls", server.list(3))
         .args(["--tps", "1000"])
         .with_results()
-        .output();
-    done.exits(2)
-        .says("jobs.urls:1")
-        .says("tokens")
-        .says("mend:");
+        .ends(2);
+    done.says("jobs.urls:1").says("tokens").says("mend:");
     assert_eq!(server.requests().len(), 0);
 }
 
@@ -137,8 +131,7 @@ fn units_of_what_was_never_sent_or_refused_are_given_back() {
         .args(limit)
         .args(["--max-attempts", "1"])
         .with_results()
-        .output();
-    done.exits(1);
+        .ends(1);
     let results = done.results();
     assert_eq!(statuses(&results), ["failed", "ok"]);
     assert_eq!(tokens(&results), (200, 100));
@@ -149,8 +142,7 @@ fn units_of_what_was_never_sent_or_refused_are_given_back() {
         .args(limit)
         .args(["--max-attempts", "2", "--backoff", "1ms..1ms"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let results = done.results();
     assert_eq!(results[0]["attempts"], 2);
     assert_eq!(tokens(&results), (200, 100));
@@ -164,8 +156,7 @@ fn a_job_too_heavy_for_the_limit_may_wait_and_leaves_a_debt() {
         .args(["--limit", "tokens 10k/s burst=1000", "--oversize", "wait"])
         .args(["-c", "1"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let results = done.results();
     assert_eq!(statuses(&results), ["ok", "ok", "ok"]);
     assert_eq!(tokens(&results).0, 5002);
@@ -191,8 +182,7 @@ fn a_job_too_heavy_for_one_of_two_limits_holds_back_only_what_that_one_counts() 
         .args(["--qps", "1000"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(1);
+        .ends(1);
     assert_eq!(server.targets(), ["/a", "/c"]);
     assert_eq!(statuses(&done.results()), ["ok", "failed", "ok"]);
     assert_eq!(done.counts().failed, 1);

@@ -6,32 +6,29 @@ use crate::support::statuses;
 
 #[test]
 fn a_terminal_on_stdin_is_a_usage_error_at_once() {
-    let done = Shaper::run().stdin_is_a_terminal().with_results().output();
-    done.exits(2).says("shaper run");
+    let done = Shaper::run().stdin_is_a_terminal().with_results().ends(2);
+    done.says("shaper run");
     assert!(!done.path(OUT).exists(), "{done}");
 }
 
 #[test]
 fn a_file_that_is_not_there_is_named() {
-    let done = Shaper::run()
-        .args(["nowhere.jsonl"])
-        .with_results()
-        .output();
-    done.exits(2).says("nowhere.jsonl").says("No such file");
+    let done = Shaper::run().args(["nowhere.jsonl"]).with_results().ends(2);
+    done.says("nowhere.jsonl").says("No such file");
     assert!(!done.path(OUT).exists(), "{done}");
 }
 
 #[test]
 fn a_directory_is_no_job_file() {
-    let done = Shaper::run().args(["."]).with_results().output();
-    done.exits(2).says("directory");
+    let done = Shaper::run().args(["."]).with_results().ends(2);
+    done.says("directory");
     assert!(!done.path(OUT).exists(), "{done}");
 }
 
 #[test]
 fn a_typing_error_in_an_option_is_answered_with_the_right_one() {
-    let done = Shaper::run().args(["--concurency", "5"]).output();
-    done.exits(2).says("--concurrency");
+    let done = Shaper::run().args(["--concurency", "5"]).ends(2);
+    done.says("--concurrency");
 }
 
 #[test]
@@ -41,8 +38,8 @@ fn a_burst_without_a_rate_is_a_usage_error() {
         .jobs("jobs.urls", server.list(1))
         .args(["--burst", "5"])
         .with_results()
-        .output();
-    done.exits(2).says("--burst").says("--qps");
+        .ends(2);
+    done.says("--burst").says("--qps");
     assert_eq!(server.requests().len(), 0);
 }
 
@@ -61,17 +58,12 @@ fn none_is_no_limit_of_a_time_and_zero_is_none() {
                 .jobs("jobs.urls", server.list(2))
                 .with_results()
         };
-        let done = run().args([flag, "none"]).output();
-        done.exits(0);
+        let done = run().args([flag, "none"]).ends(0);
         assert_eq!(statuses(&done.results()), ["ok", "ok"], "{flag}");
-        let done = run().args([flag, "never"]).output();
-        done.exits(2).says(flag).says("or none");
+        let done = run().args([flag, "never"]).ends(2);
+        done.says(flag).says("or none");
         if spans.contains(flag) {
-            run()
-                .args([flag, "0"])
-                .output()
-                .exits(2)
-                .says("above 0s, or none");
+            run().args([flag, "0"]).ends(2).says("above 0s, or none");
         }
     }
 }
@@ -83,22 +75,21 @@ fn an_unknown_format_is_answered_with_the_known_ones() {
         .jobs("jobs.urls", server.list(1))
         .args(["--format", "xml"])
         .with_results()
-        .output();
-    done.exits(2).says("xml").says("jsonl");
+        .ends(2);
+    done.says("xml").says("jsonl");
     assert_eq!(server.requests().len(), 0);
 }
 
 #[test]
 fn no_arguments_show_what_there_is() {
-    let done = Shaper::plain().output();
-    done.exits(2).says("run");
+    let done = Shaper::plain().ends(2);
+    done.says("run");
 }
 
 #[test]
 fn help_and_version_go_to_stdout() {
     for (flag, word) in [("--help", "run"), ("--version", env!("CARGO_PKG_VERSION"))] {
-        let done = Shaper::plain().args([flag]).output();
-        done.exits(0);
+        let done = Shaper::plain().args([flag]).ends(0);
         let text = String::from_utf8_lossy(&done.stdout);
         assert!(text.contains(word), "{done}");
     }
@@ -115,8 +106,7 @@ fn mock_runs_the_jobs_without_their_servers() {
     let by_default = Shaper::run().args(["--mock"]);
     let with_spec = Shaper::run().args(["--mock=latency=1ms"]);
     for run in [by_default, with_spec] {
-        let done = run.jobs("jobs.jsonl", jobs).with_results().output();
-        done.exits(0);
+        let done = run.jobs("jobs.jsonl", jobs).with_results().ends(0);
         let results = done.results();
         assert_eq!(statuses(&results), ["ok", "ok"]);
         assert_eq!(results[0]["url"], "http://api.example.test/v1");
@@ -135,19 +125,15 @@ fn an_option_that_may_hold_a_secret_is_refused_without_its_value() {
         let done = Shaper::run()
             .jobs("jobs.urls", server.list(1))
             .args(args)
-            .output();
-        done.exits(2)
-            .says(args[0])
-            .says("'***'")
-            .never_says("canary");
+            .ends(2);
+        done.says(args[0]).says("'***'").never_says("canary");
     }
     let done = Shaper::run()
         .jobs("jobs.urls", server.list(1))
         .args(["--bearer-env", "TOKEN"])
         .env("TOKEN", "")
-        .output();
-    done.exits(2)
-        .says("--bearer-env TOKEN: this variable is empty");
+        .ends(2);
+    done.says("--bearer-env TOKEN: this variable is empty");
     let swapped = format!(
         r#"{{"url":"{}","headers":{{"authorization: canary":""}}}}"#,
         server.url("/")
@@ -155,9 +141,8 @@ fn an_option_that_may_hold_a_secret_is_refused_without_its_value() {
     let done = Shaper::run()
         .jobs("jobs.jsonl", swapped)
         .with_results()
-        .output();
-    done.exits(1)
-        .says("\"authorization…\" is not a header name: it has a colon")
+        .ends(1);
+    done.says("\"authorization…\" is not a header name: it has a colon")
         .never_says("canary");
     assert_eq!(server.requests().len(), 0);
 }

@@ -35,8 +35,7 @@ fn beside_results_stands_what_the_run_was_and_no_key() {
         .args(["-X", "PUT", "--data", "canary", "--format", "urls"])
         .env("TOKEN", "canary")
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let run = manifest(&done);
     assert!(!run.to_string().contains("canary"), "{run}");
     assert_eq!(run["limits"][0]["name"], "qps", "{run}");
@@ -92,12 +91,12 @@ fn a_file_of_someone_else_is_not_replaced_by_what_the_run_was() {
             .with_results()
             .file(RUN, "my notes")
     };
-    let done = run().output();
-    done.exits(2).says(RUN).says("mend: move it away");
+    let done = run().ends(2);
+    done.says(RUN).says("mend: move it away");
     let notes = fs::read_to_string(done.path(RUN)).expect("it was there before");
     assert_eq!(notes, "my notes");
     assert_eq!(server.requests().len(), 0);
-    run().args(["--overwrite"]).output().exits(0);
+    run().args(["--overwrite"]).ends(0);
 }
 
 #[test]
@@ -108,8 +107,8 @@ fn what_the_run_was_is_no_input_and_no_report() {
         ["-o", "a", "--report-file", "b"],
     ] {
         let name = if args[1] == "a" { "a.run" } else { "list" };
-        let done = Shaper::run().jobs(name, server.list(1)).args(args).output();
-        done.exits(2).says("what the run was");
+        let done = Shaper::run().jobs(name, server.list(1)).args(args).ends(2);
+        done.says("what the run was");
     }
     assert_eq!(server.requests().len(), 0);
 }
@@ -120,8 +119,7 @@ fn results_in_no_regular_file_have_nothing_beside_them() {
     let done = Shaper::run()
         .jobs("jobs.urls", server.list(1))
         .args(["-o", "-"])
-        .output();
-    done.exits(0);
+        .ends(0);
     assert!(!done.path("-.run").exists());
 }
 
@@ -176,13 +174,11 @@ fn a_run_is_proved_from_its_own_results() {
         .args(["--qps", "100", "--window", "5/100ms", "--tpm", "5k"])
         .args(["-c", "4"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let proved = verify()
         .jobs(OUT, fs::read(done.path(OUT)).expect("it was written"))
         .file(RUN, fs::read(done.path(RUN)).expect("it was written"))
-        .output();
-    proved.exits(0);
+        .ends(0);
     shows(
         &proved,
         &[
@@ -205,8 +201,7 @@ fn what_was_exceeded_is_told_with_its_worst_window_and_exit_1() {
     let done = verify()
         .jobs(OUT, &results)
         .file(RUN, run_file(&["10/1s window"]))
-        .output();
-    done.exits(1);
+        .ends(1);
     shows(
         &done,
         &[
@@ -221,7 +216,7 @@ fn what_was_exceeded_is_told_with_its_worst_window_and_exit_1() {
     let exact = verify()
         .jobs(OUT, every(100_000, 30))
         .args(["--window", "10/1s"]);
-    exact.output().exits(0);
+    exact.ends(0);
 }
 
 #[test]
@@ -258,8 +253,7 @@ fn shards_are_proved_together_and_must_have_had_one_quota() {
     let both = shards()
         .file("a.jsonl.run", &run)
         .file("b.jsonl.run", &run)
-        .output();
-    both.exits(1);
+        .ends(1);
     shows(
         &both,
         &[
@@ -267,19 +261,18 @@ fn shards_are_proved_together_and_must_have_had_one_quota() {
             "first 2023-11-14T22:13:20.000010Z  a.jsonl:1",
         ],
     );
-    shards().args(["--window", "20/1s"]).output().exits(0);
+    shards().args(["--window", "20/1s"]).ends(0);
     let other = shards()
         .file("a.jsonl.run", &run)
         .file("b.jsonl.run", run_file(&["10/1s window", "5/s"]))
-        .output();
+        .ends(2);
     other
-        .exits(2)
         .says("a.jsonl was written under 10/1s window")
         .says("b.jsonl under 10/1s window, 5/s bucket");
     let twice = verify()
         .jobs("a.jsonl", &one)
         .args(["./a.jsonl", "--qps", "1"]);
-    twice.output().exits(2).says("named twice");
+    twice.ends(2).says("named twice");
 }
 
 /// What the one machine has written and the other, half a gap later.
@@ -333,14 +326,12 @@ fn one_file_has_one_clock_and_so_has_what_only_one_of_several_tells() {
     ];
     for limit in limits {
         let (one, skew) = (every(100_000, 30), ["--clock-skew", "50ms"]);
-        let alone = verify().jobs(OUT, &one).args(limit).args(skew).output();
-        alone.exits(0);
+        let alone = verify().jobs(OUT, &one).args(limit).args(skew).ends(0);
         shows(&alone, &["kept: 30 sends, told in whole microseconds\n"]);
         // A day apart no clock makes them one.
         let later = one.replace("_us\":17000", "_us\":17001");
         let both = verify().jobs("a", &one).jobs("b", &later).args(limit);
-        let both = both.args(skew).output();
-        both.exits(0);
+        let both = both.args(skew).ends(0);
         shows(&both, &["kept: 60 sends", "with clocks up to 50ms apart"]);
     }
 }
@@ -368,30 +359,22 @@ fn what_cannot_be_read_is_told_with_its_place_and_exit_2() {
         ("{\"url\":\"http://h/\"}\n", "out.jsonl:1:"),
         (&damaged, "out.jsonl:4:"),
     ] {
-        let done = verify().jobs(OUT, text).args(limit).output();
-        done.exits(2).says(words).says("mend: ");
+        let done = verify().jobs(OUT, text).args(limit).ends(2);
+        done.says(words).says("mend: ");
     }
     let packed = [&[0x1f, 0x8b, 8, 0][..], b"\n"].concat();
-    let done = verify().jobs(OUT, packed).args(limit).output();
-    done.exits(2)
-        .says("mend: unpack it: zcat FILE | shaper verify -");
-    let done = verify().jobs(OUT, &torn).args(limit).output();
-    done.exits(0);
+    let done = verify().jobs(OUT, packed).args(limit).ends(2);
+    done.says("mend: unpack it: zcat FILE | shaper verify -");
+    let done = verify().jobs(OUT, &torn).args(limit).ends(0);
     shows(&done, &["line 4 is torn"]);
-    verify()
-        .args([".", "--qps", "1"])
-        .output()
-        .exits(2)
-        .says("directory");
+    verify().args([".", "--qps", "1"]).ends(2).says("directory");
     verify()
         .args(["/dev/zero", "--qps", "1"])
-        .output()
-        .exits(2)
+        .ends(2)
         .says("no regular file");
     verify()
         .args(["none.jsonl"])
-        .output()
-        .exits(2)
+        .ends(2)
         .says("none.jsonl: cannot be read");
 }
 
@@ -402,18 +385,17 @@ fn results_that_are_fewer_than_the_run_has_written_prove_nothing() {
         .jobs("jobs.urls", server.list(5))
         .args(["--qps", "100"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let (results, run) = (
         fs::read_to_string(done.path(OUT)).expect("it is text"),
         fs::read_to_string(done.path(RUN)).expect("it is text"),
     );
     let cut: String = results.split_inclusive('\n').take(2).collect();
-    let fewer = verify().jobs(OUT, cut).file(RUN, &run).output();
-    fewer.exits(2).says("has 2 results, the run has written 5");
+    let fewer = verify().jobs(OUT, cut).file(RUN, &run).ends(2);
+    fewer.says("has 2 results, the run has written 5");
     let unsent = results.replace("\"sent_us\":", "\"sent_us\":null,\"was\":");
-    let fewer = verify().jobs(OUT, unsent).file(RUN, &run).output();
-    fewer.exits(2).says("tells 0 sends, the run has counted 5");
+    let fewer = verify().jobs(OUT, unsent).file(RUN, &run).ends(2);
+    fewer.says("tells 0 sends, the run has counted 5");
 }
 
 /// Two runs: the one that is asked for, and the one whose run file stands beside its results.
@@ -421,8 +403,7 @@ fn mixed_up(own: &[&str], other: &[&str]) -> (String, String) {
     let server = Server::start([Step::ok()]);
     let run = |args: &[&str]| {
         let run = Shaper::run().jobs("jobs.urls", server.list(60));
-        let done = run.args(args).with_results().output();
-        done.exits(0);
+        let done = run.args(args).with_results().ends(0);
         (done.bytes(OUT), done.bytes(RUN))
     };
     let ((results, _), (_, beside)) = (run(own), run(other));
@@ -435,15 +416,13 @@ fn a_run_file_of_another_run_proves_nothing_and_is_passed_over_by_a_report() {
     let (few, many) = (["-n", "40", "--qps", "500"], ["-n", "60", "--qps", "400"]);
     for (own, other) in [(&few, &many), (&many, &few), (&few, &few)] {
         let (results, run) = mixed_up(own, other);
-        let done = verify().jobs(OUT, &results).file(RUN, &run).output();
-        done.exits(2)
-            .says("out.jsonl.run: is of another run than out.jsonl, which has tries at 20")
+        let done = verify().jobs(OUT, &results).file(RUN, &run).ends(2);
+        done.says("out.jsonl.run: is of another run than out.jsonl, which has tries at 20")
             .says("before it began")
             .says("mend: put its own there, or remove it and give the limits");
         let report = Shaper::plain().args(["report"]).jobs(OUT, &results);
-        let report = report.file(RUN, &run).output();
+        let report = report.file(RUN, &run).ends(0);
         report
-            .exits(0)
             .says("out.jsonl.run: is of another run than out.jsonl")
             .says("passed over");
         shows(&report, &["read — =", "nothing tells the limits"]);
@@ -478,7 +457,7 @@ fn a_run_file_of_another_run_proves_nothing_and_is_passed_over_by_a_report() {
     let later = verify()
         .jobs(OUT, second.bytes(OUT))
         .file(RUN, first.bytes(RUN));
-    later.output().exits(2).says("after it was over");
+    later.ends(2).says("after it was over");
     let more = [
         second.bytes(OUT),
         b"{\"status\":\"failed\",\"tries\":[]}\n".to_vec(),
@@ -487,13 +466,13 @@ fn a_run_file_of_another_run_proves_nothing_and_is_passed_over_by_a_report() {
     let more = verify()
         .jobs(OUT, more)
         .file(RUN, second.bytes(RUN))
-        .output();
-    more.exits(2).says("which has 10 results, it has written 9");
+        .ends(2);
+    more.says("which has 10 results, it has written 9");
     // Limits that are given do not make it another run.
     let given = verify()
         .jobs(OUT, second.bytes(OUT))
         .file(RUN, first.bytes(RUN));
-    given.args(["--qps", "200"]).output().exits(2);
+    given.args(["--qps", "200"]).ends(2);
 }
 
 #[test]
@@ -506,20 +485,14 @@ fn results_that_another_run_has_gone_on_with_are_proved_even_if_nothing_tells_of
         .output();
     fs::remove_file(first.path(RUN)).expect("it is there");
     let args = ["run", "jobs.urls", "--resume", "--qps", "200", "-o", OUT];
-    let second = first.again().args(args).output();
-    second.exits(0);
-    let proved = second.again().args(["verify", OUT]).output();
-    proved.exits(0);
+    let second = first.again().args(args).ends(0);
+    let proved = second.again().args(["verify", OUT]).ends(0);
     shows(&proved, &["20 results, 20 sends"]);
 }
 
 #[test]
 fn one_result_and_one_send_are_told_as_one() {
-    let done = verify()
-        .jobs(OUT, every(1, 1))
-        .args(["--qps", "1"])
-        .output();
-    done.exits(0);
+    let done = verify().jobs(OUT, every(1, 1)).args(["--qps", "1"]).ends(0);
     shows(
         &done,
         &["out.jsonl: 1 result, 1 send\n", "kept: 1 send, told"],
@@ -549,8 +522,7 @@ fn a_file_that_is_still_being_written_is_not_said_to_be_of_a_killed_run() {
             .count()
             == 3
     });
-    let during = Shaper::plain().args(["verify"]).args([&results]).output();
-    during.exits(0);
+    let during = Shaper::plain().args(["verify"]).args([&results]).ends(0);
     shows(
         &during,
         &["its results are still being written: up to 2 in flight"],
@@ -597,8 +569,8 @@ fn what_a_report_refuses_is_no_proof_either() {
         let wrong = whole.replacen(from, to, 1);
         for command in ["verify", "report"] {
             let shaper = Shaper::plain().args([command]).jobs(OUT, &wrong);
-            let done = shaper.args(["--qps", "10"]).output();
-            done.exits(2).says("out.jsonl:1").says(words);
+            let done = shaper.args(["--qps", "10"]).ends(2);
+            done.says("out.jsonl:1").says(words);
         }
     }
 }
@@ -608,12 +580,11 @@ fn a_mark_of_the_byte_order_is_no_part_of_the_first_result() {
     let marked = format!("\u{feff}{}", every(100_000, 2));
     for command in ["verify", "report"] {
         let shaper = Shaper::plain().args([command]).jobs(OUT, &marked);
-        let done = shaper.args(["--qps", "10"]).output();
-        done.exits(0);
+        let done = shaper.args(["--qps", "10"]).ends(0);
         shows(&done, &["2 results"]);
     }
     let nothing = verify().jobs(OUT, "\u{feff}\n").args(["--qps", "10"]);
-    nothing.output().exits(2).says("has no results");
+    nothing.ends(2).says("has no results");
 }
 
 #[test]
@@ -631,9 +602,8 @@ fn the_same_results_under_another_name_do_not_count_twice() {
             .jobs("a.jsonl", &results)
             .jobs("b.jsonl", &results)
             .file("a.jsonl.run", &run);
-        let twice = both.args(["--qps", "200"]).output();
+        let twice = both.args(["--qps", "200"]).ends(2);
         twice
-            .exits(2)
             .says("b.jsonl: begins with the same result as a.jsonl: it is a copy")
             .says("mend: name the results of each run once");
     }
@@ -649,10 +619,10 @@ fn results_are_proved_from_pipes_as_well() {
     piped("9/1s").exits(1);
     let untold = Shaper::plain().args(["verify", "-"]).stdin(every(1, 1));
     let words = "nothing tells the limits under which standard input was written";
-    untold.output().exits(2).says(words);
+    untold.ends(2).says(words);
     let failed = Shaper::plain().args(["report", "-", "--failed-jobs"]);
     let words = "read from regular files only, not from standard input";
-    failed.stdin(every(1, 1)).output().exits(2).says(words);
+    failed.stdin(every(1, 1)).ends(2).says(words);
 }
 
 #[test]
@@ -681,8 +651,7 @@ fn tries_that_a_second_ctrl_c_cut_off_are_told_as_not_seen() {
     let verified = verify()
         .jobs(OUT, fs::read(done.path(OUT)).expect("it is there"))
         .file(RUN, fs::read(done.path(RUN)).expect("it is there"))
-        .output();
-    verified.exits(0);
+        .ends(0);
     shows(
         &verified,
         &["3 more that the run has counted, or cut off in flight"],
@@ -692,10 +661,10 @@ fn tries_that_a_second_ctrl_c_cut_off_are_told_as_not_seen() {
 #[test]
 fn without_limits_there_is_nothing_to_prove() {
     let whole = every(100_000, 3);
-    let missing = verify().jobs(OUT, &whole).output();
-    missing.exits(2).says(RUN).says("--qps");
-    let none = verify().jobs(OUT, &whole).file(RUN, run_file(&[])).output();
-    none.exits(2).says("no limits to prove");
+    let missing = verify().jobs(OUT, &whole).ends(2);
+    missing.says(RUN).says("--qps");
+    let none = verify().jobs(OUT, &whole).file(RUN, run_file(&[])).ends(2);
+    none.says("no limits to prove");
     for run in [
         "{\"version\":",
         "my notes",
@@ -704,11 +673,10 @@ fn without_limits_there_is_nothing_to_prove() {
     ] {
         let verify = || verify().jobs(OUT, &whole).file(RUN, run);
         verify()
-            .output()
-            .exits(2)
+            .ends(2)
             .says(RUN)
             .says("mend: give them by options");
-        verify().args(["--qps", "10"]).output().exits(0);
+        verify().args(["--qps", "10"]).ends(0);
     }
 }
 

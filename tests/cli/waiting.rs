@@ -25,8 +25,8 @@ fn a_queue_timeout_of_nothing_is_now_or_never() {
         .args(["--qps", "1/h", "--burst", "2", "--queue-timeout", "0s"])
         .with_results()
         .reporting()
-        .output();
-    done.exits(1).says("queue_timeout");
+        .ends(1);
+    done.says("queue_timeout");
     assert_eq!(server.targets(), ["/0", "/1"]);
     assert_eq!(kinds(&done), ["", "", "queue_timeout", "queue_timeout"]);
     for late in &done.results()[2..] {

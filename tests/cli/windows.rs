@@ -84,8 +84,7 @@ fn a_window_until_the_reply_counts_from_the_heads_of_answers() {
         .jobs("jobs.urls", server.list(22))
         .args(["--limit", "5/300ms window at=reply", "-c", "40"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let sent = sent(&done.results());
     assert_eq!(sent.len(), 22);
     let most = most(period, &sent, |made| made.answered);
@@ -104,8 +103,7 @@ fn windows_and_a_bucket_hold_together() {
         .args(["--window", "6/200ms", "--window", "15/800ms"])
         .args(["--qps", "40", "--burst", "4", "-c", "40"])
         .with_results()
-        .output();
-    done.exits(0);
+        .ends(0);
     let results = done.results();
     let sent = moments(&results, "sent_us");
     assert_eq!(sent.len(), 40);
@@ -131,8 +129,7 @@ fn a_window_of_tokens_holds_the_sum_of_their_costs() {
             .args(["--limit", &format!("tokens 100/250ms window at={at}")])
             .args(["-c", "none"])
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         let sent = sent(&done.results());
         let order: Vec<u64> = sent.iter().map(|made| made.cost).collect();
         assert_eq!(order.len(), costs.len());
@@ -205,12 +202,11 @@ fn windows_of_a_millisecond_and_less_neither_hang_nor_keep_a_signal_from_being_h
         "5/1ms window-counter",
     ] {
         let server = Server::start([Step::ok()]);
-        let done = Shaper::run()
+        Shaper::run()
             .jobs("jobs.urls", server.list(40))
             .args(["--limit", limit, "-c", "10"])
             .with_results()
-            .output();
-        done.exits(0);
+            .ends(0);
         assert_eq!(server.requests().len(), 40, "{limit}");
         let gate = Gate::default();
         let server = Server::start([Step::ok().behind(&gate)]);

@@ -61,8 +61,8 @@ fn without_the_store_at_the_start_nothing_is_sent_and_no_file_is_made() {
         let url = format!("redis://{place}/0");
         let done = sharing(&api, 5, &url)
             .args(["--qps", "5", "--store-timeout", "300ms"])
-            .output();
-        done.exits(4).says(place).says(why);
+            .ends(4);
+        done.says(place).says(why);
         assert_eq!(done.files(), ["jobs.urls"], "{done}");
         assert_eq!(api.requests().len(), 0);
     }
@@ -271,8 +271,8 @@ fn other_limits_under_the_same_name_are_refused_with_both() {
     until_sent(&mut first, &api, 1);
     let other = sharing(&api, 30, &redis.url())
         .args(["--qps", "21"])
-        .output();
-    other.exits(2).says("have others: 20/s bucket");
+        .ends(2);
+    other.says("have others: 20/s bucket");
     other.says("here: 21/s bucket").says("--redis-key");
     assert_eq!(other.files(), ["jobs.urls"], "{other}");
     all_ok(&first.wait(), 30);
@@ -303,8 +303,8 @@ fn a_password_is_never_written_anywhere() {
     redis.restart();
     let wrong = url.replace("open-", "closed-");
     for wrong in [&wrong, &redis.url()] {
-        let done = sharing(&api, 3, wrong).args(options).output();
-        done.exits(4).says("redis://USER:PASSWORD@HOST");
+        let done = sharing(&api, 3, wrong).args(options).ends(4);
+        done.says("redis://USER:PASSWORD@HOST");
         told(&done);
     }
     let torn = sharing(&api, 3, "redis:/open-sesame@h")
@@ -326,8 +326,8 @@ fn where_nothing_is_named_a_job_of_another_account_ends_the_run() {
         let shaper = Shaper::run().jobs("jobs.jsonl", &jobs).with_results();
         shaper.args(["--redis", &redis.url(), "--qps", "50"])
     };
-    let done = run().output();
-    done.exits(2).says("jobs.jsonl:3").says("--redis-key NAME");
+    let done = run().ends(2);
+    done.says("jobs.jsonl:3").says("--redis-key NAME");
     let named = run().args(["--redis-key", "both"]).output();
     all_ok(&named, 4);
 }
@@ -351,8 +351,8 @@ fn ctrl_c_while_the_store_is_away_ends_the_run_with_what_it_has() {
 #[test]
 fn a_store_with_nothing_to_share_is_refused() {
     let api = fast();
-    let done = sharing(&api, 3, "redis://127.0.0.1:1").output();
-    done.exits(2).says("nothing to share").says("--qps");
+    let done = sharing(&api, 3, "redis://127.0.0.1:1").ends(2);
+    done.says("nothing to share").says("--qps");
     done.says("--adaptive");
     assert_eq!(api.requests().len(), 0);
 }
@@ -379,8 +379,7 @@ fn a_server_that_is_not_there_costs_those_who_share_nothing() {
         .args(["--max-attempts", "1"])
         .args(options)
         .with_results()
-        .output();
-    dead.exits(1);
+        .ends(1);
     assert_eq!(statuses(&dead.results()), ["failed"; 15]);
     all_ok(&sharing(&api, 20, &redis.url()).args(options).output(), 20);
 }
@@ -409,12 +408,11 @@ fn commands_that_send_nothing_do_not_mind_that_a_store_is_named() {
         &["check", "jobs.urls"],
         &["compare", "--jobs", "5", "--discipline", "qps"],
     ] {
-        let done = Shaper::plain()
+        Shaper::plain()
             .file("jobs.urls", api.list(3))
             .env("SHAPER_REDIS", "redis://127.0.0.1:1")
             .args(args)
-            .output();
-        done.exits(0);
+            .ends(0);
     }
     assert_eq!(api.requests().len(), 0);
 }
@@ -459,5 +457,5 @@ fn going_on_counts_what_the_store_knows_once_and_forgets_none_of_it() {
     let proved = done
         .again()
         .args(["verify", OUT, "--limit", "14/3s window at=reply"]);
-    proved.output().exits(0);
+    proved.ends(0);
 }

@@ -46,8 +46,7 @@ fn three_processes_that_learn_one_limit_send_no_more_in_vain_than_one_does() {
     // One who only looks sees it, too.
     let seen = Shaper::plain()
         .args(["status", "--redis", &redis.url(), "--redis-key", "these"])
-        .output();
-    seen.exits(0);
+        .ends(0);
     let seen = String::from_utf8(seen.stdout).unwrap();
     for words in [
         "--adaptive requests",

@@ -277,6 +277,14 @@ impl Shaper {
         self.start().wait()
     }
 
+    /// The same; fails the test unless that comes with this code.
+    #[track_caller]
+    pub(crate) fn ends(self, code: i32) -> Output {
+        let done = self.output();
+        done.exits(code);
+        done
+    }
+
     /// The program, or what starts it.
     fn command(&self) -> Command {
         match self.bound {
