@@ -7,6 +7,8 @@ mod client {
     mod hostile;
     mod streams;
 }
+#[path = "support/wire.rs"]
+mod wire;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -66,20 +68,9 @@ fn serve(answers: &'static [&'static str], then: Then) -> (SocketAddr, mpsc::Rec
 }
 
 fn read_request(stream: &mut TcpStream) -> Vec<u8> {
-    let mut request = Vec::new();
-    let mut byte = [0];
-    while !request.ends_with(b"\r\n\r\n") {
-        stream.read_exact(&mut byte).unwrap();
-        request.push(byte[0]);
-    }
-    let head = String::from_utf8_lossy(&request).to_ascii_lowercase();
-    let length = head.split("content-length: ").nth(1);
-    let length = length.map_or(0, |rest| {
-        rest.split("\r\n").next().unwrap().parse().unwrap()
-    });
-    let mut body = vec![0; length];
-    stream.read_exact(&mut body).unwrap();
-    request.extend(body);
+    let mut request = wire::head(stream).unwrap();
+    let mut body = stream.take(wire::length(&request));
+    body.read_to_end(&mut request).unwrap();
     request
 }
 

@@ -36,14 +36,11 @@ fn what_was_learnt_stands_in_the_report_beside_the_own_limits_and_is_kept_with_t
     );
 
     let learnt = learnt.clone();
-    let again = done
-        .again()
-        .args(["report", "out.jsonl", "--report", "json"])
-        .output();
-    let json: Value = serde_json::from_slice(&again.stdout).expect("a report");
+    let again = done.retold().output();
+    let json = again.json();
     assert_eq!(json["learnt"], learnt);
     let again = again.again().args(["report", "out.jsonl"]).output();
-    let text = String::from_utf8_lossy(&again.stdout).replace('\u{a0}', " ");
+    let text = again.text().replace('\u{a0}', " ");
     assert!(
         text.contains("LEARNT") && text.contains("own limits: --qps 1000"),
         "{text}"

@@ -1,15 +1,13 @@
 //! Bodies of answers: compressed, and longer than is kept.
 
 use std::fs;
-use std::io::Write;
 use std::time::Duration;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use serde_json::json;
 
 use crate::support::program::{OUT, Output, Shaper};
 use crate::support::server::{Server, Step};
+use crate::support::wire::gzip;
 use crate::support::{by_each_transport, message};
 
 /// One try by each transport, with these options.
@@ -21,12 +19,6 @@ fn each(server: &Server, options: &[&str], code: i32) -> Vec<Output> {
             .args(options)
             .with_results()
     })
-}
-
-fn gzip(body: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(body).expect("into memory");
-    encoder.finish().expect("into memory")
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `shaper check`: all problems of an input, and what it holds; nothing is sent.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::program::{Output, Shaper};
 use crate::support::server::{Server, Step};
@@ -21,15 +21,11 @@ fn check(list: &str, options: &[&str]) -> Output {
         .output()
 }
 
-fn stdout(done: &Output) -> String {
-    String::from_utf8(done.stdout.clone()).expect("it is text")
-}
-
 #[test]
 fn every_problem_is_listed_with_its_place_and_its_mend_and_what_is_good_is_counted() {
     let done = check(JOBS, &[]);
     done.exits(2);
-    let page = stdout(&done);
+    let page = done.text();
     for words in [
         "jobs.jsonl:3:1: duplicate id \"a\" (lines 1 and 3)\n  mend: give each job an id of its own",
         "jobs.jsonl:5:",
@@ -53,16 +49,16 @@ fn what_is_not_taken_is_told_by_a_check_as_by_a_run() {
     let list = "{\"url\":\"http://h.test/a\"}\n{\"url\":\"http://h.test/b\"}\n{\"url\":\"\"}\n";
     let done = check(list, &["--filter", "path=/a", "--limit-jobs", "1"]);
     done.exits(0);
-    assert!(!stdout(&done).contains("LEFT"), "{done}");
+    assert!(!done.text().contains("LEFT"), "{done}");
     let done = check(list, &["--shard", "1/2"]);
     done.exits(0);
-    let page = stdout(&done);
+    let page = done.text();
     assert!(
         page.contains("LEFT        of 3 lines: 2 by --shard\n"),
         "{page}"
     );
     let done = check(list, &["--shard", "1/2", "--report", "json"]);
-    let told: Value = serde_json::from_str(&stdout(&done)).expect("it is JSON");
+    let told = done.json();
     assert_eq!(told["left"], "of 3 lines: 2 by --shard");
 }
 
@@ -72,7 +68,7 @@ fn a_good_input_has_no_problem_and_nothing_of_it_is_sent() {
     let list = format!("{{\"url\":\"{}\"}}\n", server.url("/a?key=CANARY"));
     let done = check(&list, &["--report", "json"]);
     done.exits(0).never_says("CANARY");
-    let told: Value = serde_json::from_str(&stdout(&done)).expect("it is JSON");
+    let told = done.json();
     assert_eq!(
         (
             &told["read"],
@@ -90,7 +86,7 @@ fn a_good_input_has_no_problem_and_nothing_of_it_is_sent() {
 fn programs_read_problems_as_objects() {
     let done = check(JOBS, &["--report", "json"]);
     done.exits(2);
-    let told: Value = serde_json::from_str(&stdout(&done)).expect("it is JSON");
+    let told = done.json();
     assert_eq!(
         (&told["problems"], &told["unknown_fields"]),
         (&json!(3), &json!(1))
@@ -127,7 +123,7 @@ fn rows_are_checked_as_the_command_line_fills_them() {
     };
     let done = run("http://h/{{seq}}");
     done.exits(2);
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    let said = done.text();
     assert!(
         said.contains("rows.jsonl:2:1: \"city\" is missing"),
         "{said}"
@@ -152,7 +148,7 @@ fn what_a_replay_would_stumble_over_is_found_before_it() {
     check(&list, &[]).exits(0);
     let done = check(&list, &["--replay"]);
     done.exits(2);
-    let page = stdout(&done);
+    let page = done.text();
     for words in [
         "jobs.jsonl:2:1: \"at\" is missing, and the run is a replay",
         "jobs.jsonl:3:30: \"at\" is no moment",
@@ -184,7 +180,8 @@ fn what_was_found_before_reading_broke_is_told() {
         .ends(2);
     done.says("b.jsonl: cannot be read: its gzip data is cut off");
     assert!(
-        stdout(&done).contains("a.jsonl:1:8: \"url\" must be a string"),
+        done.text()
+            .contains("a.jsonl:1:8: \"url\" must be a string"),
         "{done}"
     );
 }

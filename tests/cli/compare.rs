@@ -10,14 +10,10 @@ fn compare<const N: usize>(args: [&str; N]) -> Shaper {
     Shaper::plain().args(["compare"]).args(args)
 }
 
-fn page(done: &Output) -> String {
-    String::from_utf8(done.stdout.clone()).expect("a page is text")
-}
-
 /// The figures of a discipline.
 #[track_caller]
 fn figures(done: &Output, key: &str) -> Value {
-    let object: Value = serde_json::from_slice(&done.stdout).expect("it is JSON");
+    let object = done.json();
     let rows = object["disciplines"].as_array().expect("there is a list");
     let row = rows.iter().find(|row| row["key"] == key);
     row.unwrap_or_else(|| panic!("no {key} in {done}")).clone()
@@ -26,7 +22,7 @@ fn figures(done: &Output, key: &str) -> Value {
 #[test]
 fn without_arguments_1000_equal_jobs_are_compared_and_nothing_is_sent() {
     let done = compare([]).ends(0);
-    let page = page(&done);
+    let page = done.text();
     for words in [
         "1000 jobs of 100 tokens each at once.",
         "Nothing is sent.",
@@ -38,7 +34,7 @@ fn without_arguments_1000_equal_jobs_are_compared_and_nothing_is_sent() {
     ] {
         let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
-            squeezed(&page).contains(&squeezed(words)),
+            squeezed(page).contains(&squeezed(words)),
             "no {words:?} in {done}"
         );
     }
@@ -51,7 +47,7 @@ fn without_arguments_1000_equal_jobs_are_compared_and_nothing_is_sent() {
 fn the_double_spike_of_fixed_windows_is_2000_a_second_at_100_a_second() {
     let args = "--qps 100 --burst 50 --discipline fixed,drop,burst,qps".split(' ');
     let done = compare([]).args(args).ends(0);
-    let page = page(&done);
+    let page = done.text();
     let (_, spike) = page
         .split_once("THE DOUBLE SPIKE")
         .expect("it has a section");
@@ -75,7 +71,7 @@ fn the_double_spike_of_fixed_windows_is_2000_a_second_at_100_a_second() {
 fn a_page_is_as_wide_as_its_terminal() {
     for columns in [40, 60, 80] {
         let done = compare([]).stdout_is_a_terminal_of(columns, 50).ends(0);
-        let page = page(&done);
+        let page = done.text();
         let shown = |line: &str| {
             let plain = line.replace("\u{1b}[1m", "").replace("\u{1b}[31m", "");
             plain.replace("\u{1b}[0m", "").trim_end().chars().count()
@@ -101,7 +97,7 @@ fn jobs_come_by_the_ramp_or_as_fast_as_is_asked() {
             .args(options)
             .args(["--discipline", "qps", "--report", "json"])
             .ends(0);
-        let told: Value = serde_json::from_slice(&done.stdout).expect("it is JSON");
+        let told = done.json();
         (
             told["jobs"].clone(),
             told["arrive_over_ms"].clone(),
@@ -140,7 +136,7 @@ fn jobs_of_files_have_their_costs_hosts_and_arrivals() {
     let own = figures(&done, "limit");
     assert_eq!((&own["ok"], &own["done_ms"]), (&3.into(), &60_050.0.into()));
     assert_eq!(figures(&done, "semaphore")["done_ms"], 550.0);
-    let object: Value = serde_json::from_slice(&done.stdout).expect("it is JSON");
+    let object = done.json();
     assert_eq!(
         (&object["jobs"], &object["arrive_over_ms"]),
         (&3.into(), &500.0.into())
@@ -180,12 +176,16 @@ fn every_job_is_accounted_for_whatever_became_of_it() {
     }
     let row = figures(&done, "retry");
     assert_eq!(row["sends"], accounted(&row), "{row}");
-    let shown = page(&compare(args).output());
+    let shown = compare(args).output();
     let told = "Other: tries that ended neither well nor with 429, in all 503 ";
-    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = shown
+        .text()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     assert!(shown.contains(told), "{shown}");
-    let without = page(&compare(["--discipline", "qps"]).output());
-    assert!(!without.contains("other"), "{without}");
+    let without = compare(["--discipline", "qps"]).output();
+    assert!(!without.text().contains("other"), "{without}");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_server_that_is_down_is_told_with_what_helps_and_makes_no_theory() {
     let done = done.ends(1);
     done.says("No try was answered: connect 10.")
         .says("mend: start the server");
-    let shown = page(&done);
+    let shown = done.text();
     assert!(shown.contains("No try was answered: connect 10."), "{done}");
     assert!(!shown.contains("THEORY"), "{done}");
     let done = done.again().args(["compare", "jobs.urls"]).args(args);
@@ -213,7 +213,7 @@ fn a_server_that_is_down_is_told_with_what_helps_and_makes_no_theory() {
 fn what_is_said_of_slots_and_rate_holds_in_front_of_an_api_with_slots_of_its_own() {
     let args = ["--api", "slots=4", "--discipline", "semaphore,qps,both"];
     let done = compare(args).output();
-    let page = page(&done);
+    let page = done.text();
     for words in [
         "sent/s 80 40 2 0.8 follows the latency",
         "sent/s 10 10 10 10 constant",
@@ -221,12 +221,12 @@ fn what_is_said_of_slots_and_rate_holds_in_front_of_an_api_with_slots_of_its_own
         "They cross at 4 slots of the API / 10 per second = 400 ms",
     ] {
         let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(squeezed(&page).contains(words), "no {words:?} in {done}");
+        assert!(squeezed(page).contains(words), "no {words:?} in {done}");
     }
     // The jobs last until as many are in flight as ever will be.
     let done = compare(["--latency", "1m,5m", "--discipline", "qps"]).output();
     let flights = "in flight 600 3000 follows the latency";
-    let told = String::from_utf8_lossy(&done.stdout);
+    let told = done.text();
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains(flights), "{done}");
 }
@@ -236,7 +236,7 @@ fn theory_and_observation_are_of_one_run_and_of_more_than_a_send() {
     let theory = |args: &[&str]| {
         let done = compare(["--discipline", "semaphore", "--report", "json"]);
         let done = done.args(args).output();
-        let object: Value = serde_json::from_slice(&done.stdout).expect("it is JSON");
+        let object = done.json();
         (object["theory"].to_string(), figures(&done, "semaphore"))
     };
     let (told, _) = theory(&["--jobs", "1"]);
@@ -255,8 +255,9 @@ fn theory_and_observation_are_of_one_run_and_of_more_than_a_send() {
 fn an_api_that_refused_much_is_not_said_to_accept_what_was_sent() {
     let theory = |api: &str| {
         let done = compare(["--discipline", "semaphore", "--jobs", "100", "--api", api]);
-        let page = page(&done.output());
-        page.split_whitespace().collect::<Vec<_>>().join(" ")
+        let done = done.output();
+        let words: Vec<_> = done.text().split_whitespace().collect();
+        words.join(" ")
     };
     let told = theory("latency=40s");
     let yet = "on average within what the API accepts, yet 50 of 100 were refused.";
@@ -278,7 +279,8 @@ fn bad_lines_are_told_with_their_place_and_left_out() {
     done.says("jobs.jsonl:2:2: not valid JSON")
         .says("jobs.jsonl:3:31: \"at\" is no moment");
     assert!(
-        page(&done).starts_with("1 job of jobs.jsonl at once. 2 invalid lines are left out."),
+        done.text()
+            .starts_with("1 job of jobs.jsonl at once. 2 invalid lines are left out."),
         "{done}"
     );
     let done = compare([])
@@ -330,9 +332,9 @@ fn a_slip_in_a_discipline_is_answered_with_the_right_one() {
 #[test]
 fn every_discipline_is_listed_in_the_help() {
     let done = compare(["--help"]).output();
-    let help = page(&done);
+    let help = done.text();
     let done = compare(["--limit", "5/s", "--report", "json"]).output();
-    let object: Value = serde_json::from_slice(&done.stdout).expect("it is JSON");
+    let object = done.json();
     let rows = object["disciplines"].as_array().expect("there is a list");
     assert_eq!(rows.len(), 17);
     for row in rows {
@@ -367,9 +369,9 @@ fn a_limit_that_never_fits_sends_nothing_and_a_slow_one_takes_no_time() {
 #[test]
 fn an_api_keeps_what_it_does_not_say_of_itself() {
     let first = |args: [&str; 2]| {
-        compare(args).ends(0);
-        let object = compare(args).args(["--report", "json"]).output();
-        let object: Value = serde_json::from_slice(&object.stdout).expect("it is JSON");
+        let done = compare(["--discipline", "qps", "--report", "json"]);
+        let done = done.args(args).ends(0);
+        let object = done.json();
         object["api"].as_str().expect("it is text").to_owned()
     };
     assert_eq!(first(["--qps", "5"]), "latency=50ms,limit=5 window");
@@ -388,16 +390,16 @@ fn an_api_keeps_what_it_does_not_say_of_itself() {
 fn a_report_goes_where_and_as_it_is_asked_for() {
     let done = compare(["--discipline", "qps", "--report", "csv"]).ends(0);
     assert!(
-        page(&done).starts_with("metric,label,value,unit\n"),
+        done.text().starts_with("metric,label,value,unit\n"),
         "{done}"
     );
     assert!(
-        page(&done).contains("\ndisciplines.sends,qps 10,1000,"),
+        done.text().contains("\ndisciplines.sends,qps 10,1000,"),
         "{done}"
     );
     for (metric, unit) in [("most_in_100_ms", "sends"), ("done_ms", "ms")] {
         let line = format!("\ndisciplines.{metric},");
-        let page = page(&done);
+        let page = done.text();
         let (_, rest) = page.split_once(&line).expect("it is told");
         let line = rest.lines().next().expect("it has a line");
         assert!(line.ends_with(&format!(",{unit}")), "{metric}: {line}");

@@ -22,7 +22,7 @@ fn committed() -> PathBuf {
 
 fn script(shell: &str) -> String {
     let done = Shaper::plain().args(["completions", shell]).ends(0);
-    String::from_utf8(done.stdout).expect("a script is text")
+    done.text().to_owned()
 }
 
 /// Whether a program is on this machine: CI has those that are asked for here.
@@ -42,7 +42,7 @@ fn says(shell: &str, args: &[&str]) -> Vec<String> {
         .current_dir(committed())
         .output();
     let done = done.unwrap_or_else(|why| panic!("{shell}: {why}"));
-    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    let text = String::from_utf8_lossy(&done.stdout);
     text.lines().map(str::to_owned).collect()
 }
 

@@ -1,7 +1,6 @@
 //! `--fail-if`: the figures decide whether a run counts as failed, when it ends and when it is reported again.
 
 use rustix::process::Signal;
-use serde_json::Value;
 
 use crate::support::CLOSED;
 use crate::support::program::{OUT, Output, Shaper};
@@ -154,7 +153,7 @@ fn results_are_judged_again_as_their_run_was_and_what_they_do_not_tell_is_never_
     broken
         .exits(5)
         .says("failed: failed = 20 % > 10 % (2 of 10)");
-    let told: Value = serde_json::from_slice(&broken.stdout).expect("one report");
+    let told = broken.json();
     assert_eq!(told["conditions"][0]["true"], true, "{told}");
     let whole = again(broken, "cancelled>0");
     whole.exits(0);

@@ -2,7 +2,6 @@
 //! for each job, and hardly anything is sent twice.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,22 +11,10 @@ use serde_json::Value;
 
 use crate::support::program::{OUT, Output, Shaper};
 use crate::support::server::{Server, Step};
-use crate::support::{moments, most_in_any, statuses};
+use crate::support::{moments, most_in_any, random, rounds, statuses};
 
 /// Slots of these runs.
 const SLOTS: usize = 8;
-
-/// Rounds of each kind; more of them in a soak by hand: `SHAPER_ROUNDS=200 cargo test --test cli crash`.
-fn rounds() -> u64 {
-    let asked = env::var("SHAPER_ROUNDS").ok();
-    asked.and_then(|rounds| rounds.parse().ok()).unwrap_or(3)
-}
-
-/// The same numbers in each run, in no order.
-fn random(seed: u64, below: u64) -> u64 {
-    let mixed = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    ((mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33) % below
-}
 
 fn going_on(shaper: Shaper) -> Shaper {
     let slots = SLOTS.to_string();
@@ -71,7 +58,7 @@ fn is_in_order(done: &Output) -> bool {
 
 #[test]
 fn after_kills_at_any_moment_each_job_has_one_result_and_few_were_sent_twice() {
-    for round in 0..rounds() {
+    for round in 0..rounds(3) {
         let jobs = 300;
         // Some answers are long, so that a kill may come in the middle of a write.
         let server = Server::answering(move |ask| {
@@ -107,7 +94,7 @@ fn after_kills_at_any_moment_each_job_has_one_result_and_few_were_sent_twice() {
 
 #[test]
 fn after_sigterm_nothing_is_sent_twice() {
-    for round in 0..rounds() {
+    for round in 0..rounds(3) {
         let jobs = 120;
         let server = Server::start([Step::ok().after(Duration::from_millis(5))]);
         let mut shaper = going_on(Shaper::plain().file("jobs.urls", server.list(jobs)));
@@ -208,7 +195,7 @@ fn what_was_sent_for_jobs_without_a_result_counts_after_the_run() {
     one_result_each(&done, 6);
     // The file and what stands beside it tell of all that was sent, and it kept the limit.
     let proved = done.again().args(["verify", OUT]).ends(0);
-    let page = String::from_utf8_lossy(&proved.stdout).into_owned();
+    let page = proved.text();
     let sent = server.requests().len();
     assert!(page.contains(&format!("6 results, {sent} sends")), "{page}");
     assert!(page.contains("not seen: nothing"), "{page}");
@@ -217,7 +204,7 @@ fn what_was_sent_for_jobs_without_a_result_counts_after_the_run() {
 #[test]
 fn no_window_is_exceeded_across_a_kill() {
     let (count, period) = (6, Duration::from_millis(700));
-    for round in 0..rounds() {
+    for round in 0..rounds(3) {
         let server = Server::start([Step::ok().after(Duration::from_millis(3))]);
         let limited = |shaper: Shaper| {
             going_on(shaper).args(["--window", "6/700ms", "--qps", "40", "--burst", "5"])
@@ -237,7 +224,7 @@ fn no_window_is_exceeded_across_a_kill() {
         let most = most_in_any(period, &moments(&results, "sent_us"));
         assert!(most <= count, "{most} in {period:?}");
         let proved = done.again().args(["verify", OUT]).ends(0);
-        let page = String::from_utf8_lossy(&proved.stdout).into_owned();
+        let page = proved.text();
         assert!(
             page.contains("a run before the last was killed: up to"),
             "{page}"

@@ -4,11 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::program::{OUT, Output, Shaper};
+use crate::support::program::{OUT, Output, RUN, Shaper};
 use crate::support::server::{Server, Step};
-
-/// What stands beside `out.jsonl`.
-const RUN: &str = "out.jsonl.run";
 
 /// Refuses targets with `bad` in them.
 fn server() -> Server {
@@ -30,10 +27,6 @@ fn report(done: Output) -> Shaper {
     done.again().args(["report", OUT, "--failed-jobs"])
 }
 
-fn copied(done: &Output) -> String {
-    String::from_utf8(done.stdout.clone()).expect("the jobs of these tests are text")
-}
-
 fn jobs(results: &[Value]) -> Vec<&str> {
     let jobs = results.iter().map(|line| line["job"].as_str());
     jobs.map(|job| job.expect("each has one")).collect()
@@ -52,7 +45,7 @@ fn the_lines_of_failed_jobs_are_copied_byte_for_byte() {
     let done = run().jobs("jobs.jsonl", text).ends(1);
     let report = report(done).ends(0);
     report.says("3 failed jobs copied");
-    assert_eq!(copied(&report), format!("{bad}\n{bad}\n{last}\n"));
+    assert_eq!(report.text(), format!("{bad}\n{bad}\n{last}\n"));
 }
 
 #[test]
@@ -64,7 +57,7 @@ fn a_list_of_urls_is_copied_without_its_comments() {
         .output();
     let report = report(done).ends(0);
     report.says("they were given: --base-url http://");
-    assert_eq!(copied(&report), "  /bad?a=1 \n/bad?a=2\n");
+    assert_eq!(report.text(), "  /bad?a=1 \n/bad?a=2\n");
 }
 
 #[test]
@@ -96,14 +89,14 @@ fn a_retried_job_that_became_ok_is_not_copied() {
     let list = ["/later", "/never", "/good"].map(|target| server.url(target) + "\n");
     let done = run().jobs("jobs.urls", list.concat()).ends(1);
     let both = report(done).output();
-    assert_eq!(copied(&both), list[..2].concat());
+    assert_eq!(both.text(), list[..2].concat());
     let retried = both
         .again()
         .args(["run", "jobs.urls", "--quiet", "-o", OUT])
         .args(["--resume", "--retry-failed"])
         .ends(1);
     let one = report(retried).ends(0);
-    assert_eq!(copied(&one), list[1]);
+    assert_eq!(one.text(), list[1]);
 }
 
 #[test]
@@ -112,7 +105,7 @@ fn where_nothing_failed_nothing_is_copied() {
     let done = run().jobs("jobs.urls", server.list(3)).ends(0);
     let report = report(done).ends(0);
     report.says("none of 3 results");
-    assert_eq!(copied(&report), "");
+    assert_eq!(report.text(), "");
 }
 
 #[test]
@@ -141,7 +134,7 @@ fn an_edited_file_is_refused_before_anything_is_copied() {
         if edited.len() != text.concat().len() {
             refused.says(&sizes);
         }
-        assert_eq!(copied(&refused), "", "{edited}");
+        assert_eq!(refused.text(), "", "{edited}");
         done = refused;
     }
     report(done).file("jobs.jsonl", text.concat()).ends(0);
@@ -168,7 +161,7 @@ fn what_the_run_was_given_and_is_not_kept_is_asked_for() {
         .args(["--base-url", &base, "--data", "canary"])
         .ends(0);
     report.never_says("canary").says("--data ***");
-    assert_eq!(copied(&report), "/bad\n");
+    assert_eq!(report.text(), "/bad\n");
 }
 
 #[test]
@@ -187,7 +180,7 @@ fn jobs_from_stdin_are_listed() {
         .says("/bad/1?key=***")
         .says("line 3  http://")
         .never_says("canary");
-    assert_eq!(copied(&listed), "");
+    assert_eq!(listed.text(), "");
     let file = format!("{{\"url\":\"{}\"}}\n", server.url("/bad/3"));
     let both = run()
         .stdin(&text)
@@ -196,7 +189,7 @@ fn jobs_from_stdin_are_listed() {
         .output();
     let report = report(both).ends(1);
     report.says("1 failed job copied").says("line 3");
-    assert_eq!(copied(&report), file);
+    assert_eq!(report.text(), file);
 }
 
 #[test]
@@ -209,7 +202,7 @@ fn several_inputs_are_copied_in_their_order_and_one_format_at_a_time() {
         .jobs("a/jobs.urls", list("3"))
         .output();
     let all = report(two).ends(0);
-    assert_eq!(copied(&all), list("1") + &list("2") + &list("3"));
+    assert_eq!(all.text(), list("1") + &list("2") + &list("3"));
     let mixed = run()
         .jobs("a.urls", list("1"))
         .jobs("b.jsonl", job("2"))
@@ -217,11 +210,11 @@ fn several_inputs_are_copied_in_their_order_and_one_format_at_a_time() {
     let mut done = report(mixed).ends(2);
     done.says("a.urls holds jobs as urls, b.jsonl as jsonl")
         .says("mend: copy one format at a time: --format urls");
-    assert_eq!(copied(&done), "");
+    assert_eq!(done.text(), "");
     for (format, wanted) in [("urls", list("1")), ("jsonl", job("2"))] {
         done = report(done).args(["--format", format]).ends(1);
         done.says("1 failed job left out");
-        assert_eq!(copied(&done), wanted);
+        assert_eq!(done.text(), wanted);
     }
 }
 
@@ -235,7 +228,7 @@ fn job_files_are_found_from_elsewhere() {
         .args(["report", "--failed-jobs"])
         .args([&results])
         .ends(0);
-    assert_eq!(copied(&elsewhere), list);
+    assert_eq!(elsewhere.text(), list);
     // The folder of the run is gone; beside the results the names are the same.
     let moved = Shaper::plain()
         .file("new/in/jobs.urls", &list)
@@ -247,7 +240,7 @@ fn job_files_are_found_from_elsewhere() {
         .file("new/out.jsonl.run", &run)
         .args(["report", "new/out.jsonl", "--failed-jobs"])
         .ends(0);
-    assert_eq!(copied(&moved), list);
+    assert_eq!(moved.text(), list);
     fs::remove_file(done.path("in/jobs.urls")).expect("it is there");
     let missing = done
         .again()
@@ -266,7 +259,7 @@ fn a_job_of_an_input_that_is_named_twice_is_copied_twice() {
     let list = server.url("/bad") + "\n";
     let done = run().jobs("jobs.urls", &list).args(["jobs.urls"]).output();
     let report = report(done).ends(0);
-    assert_eq!(copied(&report), list.repeat(2));
+    assert_eq!(report.text(), list.repeat(2));
 }
 
 #[test]
@@ -302,7 +295,7 @@ fn several_files_of_results_are_told_in_their_order() {
         .args(["report", "--failed-jobs", "two.out", OUT])
         .ends(0);
     both.says("2 failed jobs copied");
-    assert_eq!(copied(&both), list("2") + &list("1"));
+    assert_eq!(both.text(), list("2") + &list("1"));
     let job = format!("{{\"id\":\"a\",\"url\":\"{}\"}}\n", server.url("/bad"));
     let one = run().jobs("a.jsonl", job).output();
     let other = one
@@ -312,7 +305,7 @@ fn several_files_of_results_are_told_in_their_order() {
         .output();
     let same = report(other).args(["b.out"]).ends(2);
     same.says("two failed jobs have the id \"a\"");
-    assert_eq!(copied(&same), "");
+    assert_eq!(same.text(), "");
     let twice = report(both).args(["./out.jsonl"]).ends(2);
     twice.says("named twice");
 }
@@ -325,14 +318,14 @@ fn what_cannot_be_read_is_told_with_its_place_and_a_mend() {
     let whole = String::from_utf8(done.bytes(OUT)).expect("it is text");
     let mut done = report(done).file(OUT, whole.clone() + &whole[..50]).ends(0);
     done.says("out.jsonl:2: the last line is torn");
-    assert_eq!(copied(&done), list);
+    assert_eq!(done.text(), list);
     for (text, words) in [
         (format!("{{\n{whole}"), "out.jsonl:1: is no result"),
         (format!("{{}}\n{whole}"), "missing field `status`"),
     ] {
         done = report(done).file(OUT, text).ends(2);
         done.says(words).says("mend: ");
-        assert_eq!(copied(&done), "");
+        assert_eq!(done.text(), "");
     }
     done = report(done).file(OUT, &whole).ends(0);
     for (run, words) in [("[", "EOF"), ("{}", "missing field")] {
@@ -376,7 +369,7 @@ fn bodies_in_files_are_told_with_their_folder() {
     let copy = report(done).ends(0);
     copy.says("1 copied line with a body_file")
         .says("a file in in");
-    assert_eq!(copied(&copy), job);
+    assert_eq!(copy.text(), job);
     let changed = report(copy).file("in/body", "y").ends(2);
     changed.says("what is in body may have changed");
 }
@@ -393,7 +386,7 @@ fn lines_of_a_log_are_read_by_the_fields_that_the_run_was_given() {
         .ends(1);
     let copy = report(done).ends(0);
     copy.says("--log-fields url=u");
-    assert_eq!(copied(&copy), "{\"u\":\"/bad\"}\n");
+    assert_eq!(copy.text(), "{\"u\":\"/bad\"}\n");
 }
 
 #[test]
@@ -416,7 +409,7 @@ fn bodies_are_copied_where_the_run_has_sent_them() {
         copy.exits(0)
             .says("--request-url http://")
             .never_says("canary");
-        assert_eq!(copied(&copy), lines);
+        assert_eq!(copy.text(), lines);
     }
 }
 
@@ -452,11 +445,11 @@ fn rows_are_copied_by_the_url_the_data_and_the_headers_of_the_run_and_run_again_
     with.says("1 failed job copied")
         .says("--url *** -H *** --data ***");
     assert_eq!(
-        copied(&with),
+        with.text(),
         format!("{}\n", rows.lines().next().unwrap_or_default())
     );
     let again = Shaper::run()
-        .jobs("again.jsonl", copied(&with))
+        .jobs("again.jsonl", with.text())
         .args(options)
         .with_results()
         .ends(1);
@@ -475,7 +468,7 @@ fn a_row_that_would_be_another_in_a_copy_is_not_copied() {
     refused
         .says("rows.jsonl:1: {{seq}} would be another in a copy of this line")
         .says("--resume --retry-failed");
-    assert!(copied(&refused).is_empty());
+    assert!(refused.text().is_empty());
 }
 
 #[test]
@@ -489,5 +482,5 @@ fn a_line_that_does_not_tell_its_format_alone_is_told_with_the_option_that_does(
     let done = run().jobs("jobs.jsonl", own + &open).ends(1);
     let report = report(done).ends(0);
     report.says("a line does not tell its format: run it with --format jsonl");
-    assert_eq!(copied(&report), open);
+    assert_eq!(report.text(), open);
 }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, prlimit};
-use serde_json::Value;
 
 use crate::support::program::{OUT, Running, Shaper};
 use crate::support::server::{Server, Step};
@@ -66,11 +65,8 @@ fn where_the_open_files_bind_and_no_slots_were_asked_for_that_is_said() {
         "{}",
         told["lateness"]
     );
-    let again = done
-        .again()
-        .args(["report", OUT, "--report", "json"])
-        .output();
-    let again: Value = serde_json::from_slice(&again.stdout).expect("a report");
+    let again = done.retold().output();
+    let again = again.json();
     for key in ["verdict", "binding", "lateness"] {
         assert_eq!(again[key], told[key], "results tell the same");
     }

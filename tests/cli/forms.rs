@@ -54,7 +54,7 @@ fn the_table_of_a_run_has_its_figures_and_those_of_its_proof() {
     let done = run()
         .args(["--report", "csv", "--report-file", "-"])
         .ends(1);
-    let text = String::from_utf8(done.stdout.clone()).expect("a table is text");
+    let text = done.text();
     let results = done.results();
     let failed = results.iter().filter(|line| line["status"] == "failed");
     let failed = format!("\ncounts.failed,,{},lines\n", failed.count());
@@ -63,7 +63,7 @@ fn the_table_of_a_run_has_its_figures_and_those_of_its_proof() {
     assert!(text.contains("\nproof.verdict,qps,kept,\n"), "{text}");
     let proved = done.again().args(["verify", OUT, "--report", "csv"]);
     let proved = proved.ends(0);
-    let text = String::from_utf8_lossy(&proved.stdout);
+    let text = proved.text();
     assert!(text.contains("\nlimits.verdict,window,kept,\n"), "{text}");
     let sends = format!("\nfiles.sends,{OUT},{},sends\n", results.len());
     assert!(text.contains(&sends), "{sends} in {text}");

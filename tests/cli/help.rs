@@ -1,15 +1,11 @@
 //! `shaper help`: a page for each command, and one on limits.
 
-use crate::support::program::{Output, Shaper};
-
-fn stdout(done: &Output) -> String {
-    String::from_utf8(done.stdout.clone()).expect("help is text")
-}
+use crate::support::program::Shaper;
 
 /// The commands, as the help lists them.
 pub(super) fn commands() -> Vec<String> {
     let done = Shaper::plain().args(["--help"]).output();
-    let page = stdout(&done);
+    let page = done.text();
     let list = page.lines().skip_while(|line| *line != "Commands:").skip(1);
     let list = list.take_while(|line| !line.is_empty());
     let names = list.filter_map(|line| line.strip_prefix("  ")?.split_once("  "));
@@ -23,7 +19,7 @@ pub(super) fn commands() -> Vec<String> {
 fn every_command_has_examples_and_exit_codes() {
     for command in commands() {
         let done = Shaper::plain().args([&*command, "--help"]).ends(0);
-        let page = stdout(&done);
+        let page = done.text();
         for part in ["Usage: shaper", "\n\nExample", "\n\nExit codes: "] {
             assert!(page.contains(part), "no {part:?} in {done}");
         }
@@ -42,7 +38,7 @@ fn every_command_has_examples_and_exit_codes() {
 fn the_first_help_fits_a_small_terminal_and_says_what_to_type() {
     let done = Shaper::plain().args(["--help"]);
     let done = done.stdout_is_a_terminal_of(80, 24).output();
-    let page = stdout(&done);
+    let page = done.text();
     assert!(page.lines().count() < 24, "{done}");
     for first in [
         "shaper run jobs.jsonl",
@@ -76,7 +72,7 @@ fn by_heading(page: &str) -> Vec<(String, Vec<String>)> {
 fn the_help_of_a_run_opens_with_ten_options_and_goes_on_from_limits_to_messages() {
     for command in ["run", "replay"] {
         let long = Shaper::plain().args([command, "--help"]).output();
-        let parts = by_heading(&stdout(&long));
+        let parts = by_heading(long.text());
         let (first, options) = &parts[1];
         assert_eq!(first, "Options", "{long}");
         let ten = [
@@ -119,7 +115,7 @@ fn the_help_of_a_run_opens_with_ten_options_and_goes_on_from_limits_to_messages(
 fn the_short_help_fits_a_screen_and_the_long_one_has_every_option() {
     let short = Shaper::run().args(["-h"]).output();
     let long = Shaper::run().args(["--help"]).output();
-    let (few, all) = (stdout(&short), stdout(&long));
+    let (few, all) = (short.text(), long.text());
     assert!(few.lines().count() <= 50, "{short}");
     for option in [
         "--concurrency",
@@ -195,7 +191,7 @@ fn another_word_is_answered_with_no_guess() {
 #[test]
 fn help_limits_names_every_kind_with_what_it_promises() {
     let done = Shaper::plain().args(["help", "limits"]).ends(0);
-    let page = stdout(&done);
+    let page = done.text();
     for (kind, promise) in [
         ("bucket", "b + rT"),
         ("leaky", "b + rT"),
@@ -229,12 +225,12 @@ fn help_on_a_command_is_its_help() {
         let topic = Shaper::plain().args(["help", command]).output();
         let flag = Shaper::plain().args([command, "--help"]).output();
         topic.exits(0);
-        assert_eq!(stdout(&topic), stdout(&flag), "{command}");
+        assert_eq!(topic.text(), flag.text(), "{command}");
         let usage = format!("Usage: shaper {command}");
-        assert!(stdout(&topic).contains(&usage), "{topic}");
+        assert!(topic.text().contains(&usage), "{topic}");
     }
     let all = Shaper::plain().args(["help"]).ends(0);
-    assert!(stdout(&all).contains("Usage: shaper"), "{all}");
+    assert!(all.text().contains("Usage: shaper"), "{all}");
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::program::{OUT, Output, Shaper};
 use crate::support::server::{Seen, Server, Step};
+use crate::support::wire::gzip;
 use crate::support::{case, message, statuses};
 
 #[test]
@@ -507,13 +508,6 @@ fn compressed_jobs_are_read_as_they_were_and_a_cut_archive_is_no_normal_end() {
         .with_results()
         .ends(2);
     none.says("jobs.urls.gz: cannot be read: its gzip data is cut off");
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    use std::io::Write as _;
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(bytes).expect("memory does not fail");
-    encoder.finish().expect("memory does not fail")
 }
 
 #[test]
@@ -1033,7 +1027,7 @@ fn a_replayed_log_of_whole_seconds_is_spread_over_each() {
         .args(["--base-url", "http://h"])
         .jobs("access.log", line.repeat(5))
         .ends(0);
-    let plan: Value = serde_json::from_slice(&done.stdout).expect("a plan is JSON");
+    let plan = done.json();
     assert_eq!(
         (&plan["elapsed_ms"], &plan["peak_in_flight"]),
         (&json!(850.0), &json!(1))
@@ -1132,7 +1126,7 @@ fn times_of_a_json_log_are_dates_seconds_or_milliseconds() {
             .args(["--base-url", "http://h", "--log-fields", fields])
             .jobs("service.log", lines)
             .ends(0);
-        let plan: Value = serde_json::from_slice(&done.stdout).expect("a plan is JSON");
+        let plan = done.json();
         plan["elapsed_ms"].clone()
     };
     let dates = r#"{"u":"/","t":"2025-10-10T13:55:36.5Z"}

@@ -10,10 +10,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::transport::FIXED;
 use crate::support::program::Shaper;
-
-/// Both carry requests.
-const TRANSPORTS: [&str; 2] = ["direct", "reqwest"];
+use crate::support::wire;
 
 /// Where the second request of a connection has come to when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,13 +80,13 @@ fn server(point: Point) -> (SocketAddr, Arc<AtomicUsize>) {
 
 fn serve(mut stream: &TcpStream, point: Point, begun: &AtomicUsize) -> io::Result<()> {
     first_byte(stream, begun)?;
-    body(stream, &head(stream)?)?;
+    body(stream, &wire::head(&mut stream)?)?;
     stream.write_all(OK.as_bytes())?;
     first_byte(stream, begun)?;
     if point == Point::FirstByte {
         return Ok(());
     }
-    let head = head(stream)?;
+    let head = wire::head(&mut stream)?;
     if point == Point::Head {
         return Ok(());
     }
@@ -106,20 +105,8 @@ fn first_byte(mut stream: &TcpStream, begun: &AtomicUsize) -> io::Result<()> {
     Ok(())
 }
 
-fn head(mut stream: &TcpStream) -> io::Result<String> {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        let mut byte = [0];
-        stream.read_exact(&mut byte)?;
-        head.push(byte[0]);
-    }
-    Ok(String::from_utf8_lossy(&head).to_ascii_lowercase())
-}
-
-fn body(stream: &TcpStream, head: &str) -> io::Result<()> {
-    let length = head.split("content-length: ").nth(1);
-    let length = length.and_then(|rest| rest.split("\r\n").next()?.parse().ok());
-    let mut body = stream.take(length.unwrap_or(0));
+fn body(stream: &TcpStream, head: &[u8]) -> io::Result<()> {
+    let mut body = stream.take(wire::length(head));
     io::copy(&mut body, &mut io::sink()).map(drop)
 }
 
@@ -163,7 +150,7 @@ fn what_may_be_sent_twice_is_sent_again_on_a_connection_of_its_own() {
         (post.clone(), &["--idempotency-key"]),
         (post, &["--retry-unsafe", "always"]),
     ];
-    for transport in TRANSPORTS {
+    for transport in FIXED {
         for point in POINTS {
             for (job, options) in &cases {
                 let (result, begun) = race(point, transport, job, options);
@@ -182,7 +169,7 @@ fn what_may_not_be_sent_twice_is_a_failure_that_tells_why() {
     let small = json!({"method": "POST", "body": "x"});
     // More than goes out at once.
     let large = json!({"method": "POST", "body": "x y ".repeat(1 << 20)});
-    for transport in TRANSPORTS {
+    for transport in FIXED {
         for point in POINTS {
             for job in [&small, &large] {
                 let (result, begun) = race(point, transport, job, &[]);

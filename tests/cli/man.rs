@@ -9,7 +9,7 @@ use crate::support::program::Shaper;
 
 fn page(words: &[&str]) -> String {
     let done = Shaper::plain().args(["man"]).args(words).ends(0);
-    String::from_utf8(done.stdout).expect("a manual is text")
+    done.text().to_owned()
 }
 
 /// What groff says about a page, or makes of it.

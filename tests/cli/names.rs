@@ -32,8 +32,8 @@ fn no_name_of_a_file_acts_on_the_terminal_that_it_is_shown_on() {
             .file(ACTING, "{\n{\n")
             .args(line.iter().copied())
             .output();
-        let stdout = String::from_utf8_lossy(&done.stdout).into_owned();
-        for text in [&done.stderr, &stdout] {
+        let stdout = done.text();
+        for text in [&done.stderr, stdout] {
             assert!(!text.contains(['\u{1b}', '\u{202e}']), "{line:?}: {done}");
             assert!(!text.contains("a\n\\u{1b}"), "{line:?}: {done}");
         }

@@ -160,7 +160,7 @@ fn a_report_as_json_on_stdout_is_one_value() {
         .args(["--report", "json", "--report-file", "-"])
         .with_results()
         .ends(0);
-    let report: serde_json::Value = serde_json::from_slice(&done.stdout).expect("only the report");
+    let report = done.json();
     assert_eq!(report["counts"]["ok"], 3);
     assert_eq!(report["counts"]["read"], 3);
 }

@@ -124,7 +124,7 @@ fn a_rewritten_url_is_the_one_that_is_sent_and_told() {
     without.says("the run had --rewrite, whose text is not kept");
     let with = failed(without, &["--rewrite", &to]);
     with.exits(0);
-    assert_eq!(String::from_utf8_lossy(&with.stdout), list);
+    assert_eq!(with.text(), list);
 }
 
 #[test]

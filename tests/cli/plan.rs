@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::program::{Output, Shaper};
+use crate::support::program::Shaper;
 
 fn plan<A: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = A>) -> Shaper {
     Shaper::plain().args(["plan"]).args(args)
@@ -12,17 +12,9 @@ fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-fn page(done: &Output) -> String {
-    String::from_utf8(done.stdout.clone()).expect("a page is text")
-}
-
 /// With single spaces.
 fn squeezed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn object(done: &Output) -> Value {
-    serde_json::from_slice(&done.stdout).unwrap_or_else(|why| panic!("{why}: {done}"))
 }
 
 fn hundred() -> Vec<u8> {
@@ -71,12 +63,12 @@ fn a_rate_means_the_same_in_every_spelling_and_the_plan_shows_it() {
         let run = plan(["hundred.urls", "--rate", written]).file("hundred.urls", hundred());
         let done = run.ends(0);
         assert!(
-            page(&done).contains(&format!(" ({shown}, at most ")),
+            done.text().contains(&format!(" ({shown}, at most ")),
             "{written}: {done}"
         );
         let run = plan(["hundred.urls", "--rate", written, "--report", "json"]);
         let done = run.file("hundred.urls", hundred()).output();
-        assert_eq!(object(&done)["elapsed_ms"], takes, "{written}");
+        assert_eq!(done.json()["elapsed_ms"], takes, "{written}");
     }
     for written in ["10/0s", "10/x", "ten", "", "10//s", "10/s/s"] {
         let done = plan(["hundred.urls", "--rate", written])
@@ -92,7 +84,7 @@ fn a_rate_means_the_same_in_every_spelling_and_the_plan_shows_it() {
 fn it_says_what_binds_when_and_what_the_jobs_cost() {
     let args = words("jobs.jsonl -c 5 --tpm 6000 --latency 1s --price input:2/1M,output:10/1M");
     let done = plan(args).file("jobs.jsonl", jobs(300, 100)).ends(0);
-    let page = page(&done);
+    let page = done.text();
     for words in [
         "PLAN        the run in virtual time; nothing is sent",
         "FINISH      in 4m 1s",
@@ -106,7 +98,7 @@ fn it_says_what_binds_when_and_what_the_jobs_cost() {
         "COST        0.0600 (at input:2/1M,output:10/1M)",
     ] {
         assert!(
-            squeezed(&page).contains(&squeezed(words)),
+            squeezed(page).contains(&squeezed(words)),
             "no {words:?} in {done}"
         );
     }
@@ -116,7 +108,7 @@ fn it_says_what_binds_when_and_what_the_jobs_cost() {
 fn a_default_latency_is_called_a_guess_and_one_that_was_given_is_not() {
     let told = |args: &str| {
         let done = plan(words(args)).stdin(hundred()).ends(0);
-        squeezed(&page(&done))
+        squeezed(done.text())
     };
     for unsaid in ["", " --api fail=503:1%"] {
         let told = told(&format!("-{unsaid}"));
@@ -142,7 +134,7 @@ fn a_job_that_can_never_go_is_told_with_its_line_and_both_numbers_and_is_exit_1(
     let done = plan(words("jobs.jsonl --tpm 6000"))
         .file("jobs.jsonl", &text)
         .ends(1);
-    let shown = page(&done);
+    let shown = done.text();
     for words in [
         "NEVER FIT   1 job:",
         "jobs.jsonl:4 \"big\": costs 9000, --tpm 6000 never holds more than 6000",
@@ -155,7 +147,7 @@ fn a_job_that_can_never_go_is_told_with_its_line_and_both_numbers_and_is_exit_1(
     let done = plan(words("jobs.jsonl --tpm 6000 --report json"))
         .file("jobs.jsonl", &text)
         .output();
-    let told = object(&done);
+    let told = done.json();
     assert_eq!(told["never_fit"]["count"], 1);
     let first = &told["never_fit"]["first"][0];
     assert_eq!((&first["line"], &first["id"]), (&4.into(), &"big".into()));
@@ -176,7 +168,7 @@ fn a_plan_in_which_nothing_is_answered_in_time_says_so_and_is_exit_1() {
     for more in ["", " -c none --qps 10"] {
         let done = plan(words(args)).args(words(more));
         let done = done.file("jobs.jsonl", jobs(30, 10)).ends(1);
-        let page = squeezed(&page(&done));
+        let page = squeezed(done.text());
         for told in [
             "half of its answers take 60.0 s or longer; --timeout 1s gives them up",
             "VERDICT most tries were given up: 60 of 60 took longer than --timeout",
@@ -204,7 +196,7 @@ fn long_times_and_low_rates_are_told_in_units_that_options_take() {
         .args(["1/365d window"])
         .file("jobs.urls", hundred())
         .output();
-    let page = squeezed(&page(&done));
+    let page = squeezed(done.text());
     for told in ["at most 1 in any 365d", "0 s to 36135d", " 1/361d 0.000"] {
         assert!(page.contains(told), "no {told:?} in {done}");
     }
@@ -218,7 +210,7 @@ fn the_same_seed_prints_the_same_page() {
             .args([seed])
             .file("jobs.jsonl", jobs(500, 10))
             .ends(0);
-        page(&done)
+        done.text().to_owned()
     };
     assert_eq!(printed("1"), printed("1"));
     assert_ne!(printed("1"), printed("2"));
@@ -240,7 +232,7 @@ fn latencies_are_those_of_results() {
         "plan jobs.jsonl -c 5 --latency-from r.jsonl --report json",
     ));
     let done = again.ends(0);
-    let told = object(&done);
+    let told = done.json();
     let api = told["api"].as_str().expect("it is told");
     assert!(
         api.starts_with("answers as the 200 of r.jsonl: p50 "),
@@ -323,7 +315,7 @@ fn an_input_without_jobs_is_unusable_and_one_that_is_lost_is_too() {
     let done = plan(["empty.jsonl", "--allow-empty"])
         .file("empty.jsonl", "")
         .ends(0);
-    assert!(page(&done).contains("nothing was sent"), "{done}");
+    assert!(done.text().contains("nothing was sent"), "{done}");
     let done = plan(["nowhere.jsonl"]).ends(2);
     done.says("nowhere.jsonl: cannot be read");
     let done = plan(["jobs.jsonl", "--tps", "100"])
@@ -340,7 +332,7 @@ fn standard_input_is_planned_like_a_file() {
         .file("jobs.urls", hundred())
         .output();
     let of_pipe = plan(&args).stdin(hundred()).output();
-    let (mut one, mut other) = (object(&of_file), object(&of_pipe));
+    let (mut one, mut other) = (of_file.json(), of_pipe.json());
     assert_eq!(
         (one["inputs"].take(), other["inputs"].take()),
         (["jobs.urls"][..].into(), ["-"][..].into())
@@ -351,7 +343,7 @@ fn standard_input_is_planned_like_a_file() {
 #[test]
 fn who_waits_too_long_fails_in_the_plan_as_in_the_run() {
     let args = words("- --arrivals once --queue-timeout 2s --qps 5 --report json");
-    let told = object(&plan(args).stdin(hundred()).output());
+    let told = plan(args).stdin(hundred()).output().json();
     assert_eq!(
         (&told["counts"]["ok"], &told["failures"]["queue_timeout"]),
         (&11.into(), &89.into())
@@ -386,12 +378,12 @@ fn the_concurrency_that_would_do_is_told_with_what_it_gains_over_the_plan() {
         let args = [&["-"], &words(args)[..]].concat();
         let done = plan(args).stdin(hundred()).output();
         assert!(
-            squeezed(&page(&done)).contains(told),
+            squeezed(done.text()).contains(told),
             "no {told:?} in {done}"
         );
     }
     let args = words("- -c 20 --qps 20 --api fail=400:100% --report json");
-    let told = object(&plan(args).stdin(hundred()).output());
+    let told = plan(args).stdin(hundred()).output().json();
     assert_eq!(told["least_concurrency"], Value::Null);
 }
 
@@ -410,7 +402,7 @@ fn slots_of_an_origin_and_limits_for_each_key_hold_in_the_plan() {
     let takes = |args: &str| {
         let run = plan(["jobs.jsonl", "--report", "json"]).args(words(args));
         let done = run.file("jobs.jsonl", &text).ends(0);
-        object(&done)["elapsed_ms"].clone()
+        done.json()["elapsed_ms"].clone()
     };
     assert_eq!(takes("--per-host 1 --latency 1s"), 30_000.0);
     assert_eq!(takes("--qps 1 --per field:key"), 19_100.0);
@@ -446,7 +438,8 @@ fn a_page_is_as_wide_as_its_terminal_and_says_when_a_run_would_end() {
         let args = words("jobs.jsonl -c 20 --qps 5 --tpm 6000 --window 30/10s");
         let run = plan(args).file("jobs.jsonl", jobs(60, 300));
         let done = run.stdout_is_a_terminal_of(columns, 50).ends(0);
-        let shown = page(&done)
+        let shown = done
+            .text()
             .replace("\u{1b}[1m", "")
             .replace("\u{1b}[0m", "");
         let widest = shown
@@ -460,7 +453,7 @@ fn a_page_is_as_wide_as_its_terminal_and_says_when_a_run_would_end() {
         .file("jobs.jsonl", jobs(2, 1))
         .output();
     assert!(done.stdout.is_ascii(), "{done}");
-    assert!(!page(&done).contains("if started now"), "{done}");
+    assert!(!done.text().contains("if started now"), "{done}");
 }
 
 #[test]
@@ -487,7 +480,7 @@ fn no_run_is_faster_than_its_plan() {
             .args(["--api", api])
             .ends(0);
         let [made, planned] =
-            [made, object(&planned)].map(|it| it["elapsed_ms"].as_f64().expect("a number"));
+            [made, planned.json()].map(|it| it["elapsed_ms"].as_f64().expect("a number"));
         // A grant may be charged for the slack ago.
         assert!(
             made + 5.0 >= planned,

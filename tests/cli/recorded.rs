@@ -13,8 +13,8 @@ use shaper::outcome::{Failure, FailureKind, Reached};
 use shaper::retry::{Jitter, Policy};
 use shaper::units::Cost;
 
-use super::report::{RUN, keeps_to_the_schema, same, shows, told};
-use crate::support::program::{OUT, Output, Shaper};
+use super::report::{keeps_to_the_schema, same, shows};
+use crate::support::program::{OUT, Output, RUN, Shaper};
 use crate::support::recorded::{Recorded, STARTED, answer, recorded, recorded_at};
 
 const MILLI: Duration = Duration::from_millis(1);
@@ -48,7 +48,7 @@ fn says(of: &Recorded, words: &[&str]) -> Value {
     let text = report(of, &[]);
     text.exits(0);
     shows(&text, words);
-    let again = told(&report(of, &["--report", "json"]));
+    let again = report(of, &["--report", "json"]).json();
     same(of.report.clone(), again.clone());
     again
 }
@@ -102,7 +102,7 @@ fn jobs_are_late_by_the_retries_that_took_their_permits_whoever_tells_it() {
     assert_eq!(report["late_held_by"], "retries");
     let alone = || Shaper::plain().args(["report"]).jobs(OUT, &of.results);
     shows(&alone().output(), &[late, "took permits of limit qps"]);
-    let report = told(&alone().args(["--report", "json"]).output());
+    let report = alone().args(["--report", "json"]).output().json();
     assert_eq!(report["late_held_by"], "retries", "{report}");
 }
 
@@ -209,7 +209,7 @@ fn shards_are_one_run_on_one_clock() {
         })
     };
     let (one, other) = (shard(), shard());
-    let both = told(&together(&one, &other, &["--report", "json"]));
+    let both = together(&one, &other, &["--report", "json"]).json();
     keeps_to_the_schema(&both);
     let (alone, little) = (&one.report, &both["little"]);
     for (key, times) in [
@@ -252,7 +252,7 @@ fn runs_after_each_other_share_their_slots_and_leave_out_the_time_between() {
         recorded_at(started, &rules, 200, |_, _, _| answer(MILLI * 50, 200))
     };
     let (one, other) = (run(STARTED), run(STARTED + 86_400));
-    let both = told(&together(&other, &one, &["--report", "json"]));
+    let both = together(&other, &one, &["--report", "json"]).json();
     for key in ["in_flight", "rate_per_s", "mean_ms"] {
         assert_eq!(
             both["little"][key], one.report["little"][key],
@@ -291,7 +291,7 @@ fn a_limit_that_each_shard_keeps_is_held_against_all_together() {
     shows(&together(&one, &same, &[]), &words);
     let words = ["its runs had different limits, so none is proved"];
     shows(&together(&one, &other, &[]), &words);
-    let report = told(&together(&one, &other, &["--report", "json"]));
+    let report = together(&one, &other, &["--report", "json"]).json();
     assert_eq!(report["proof"], Value::Array(Vec::new()), "{report}");
     assert_eq!(report["limits"].as_array().map(Vec::len), Some(2));
     let owners = report["held_back"].as_array().expect("it is a list").iter();
@@ -308,7 +308,7 @@ fn a_limit_that_each_shard_keeps_is_held_against_all_together() {
     assert_eq!(ceilings(&report)[0]["name"], "slots", "{report}");
     let report = together(&one, &other, &["--qps", "60", "--report", "json"]);
     let ceiling = json!({"name": "--qps 60", "per_s": 60.0});
-    assert_eq!(ceilings(&told(&report))[0], ceiling);
+    assert_eq!(ceilings(&report.json())[0], ceiling);
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn theory_and_advice_of_shards_count_the_limits_of_each_as_their_slots() {
         "20 slots begin to bind when the API is slower than 20/80 = 250 ms",
     ];
     shows(&together(&one, &other, &[]), &words);
-    let both = told(&together(&one, &other, &["--report", "json"]));
+    let both = together(&one, &other, &["--report", "json"]).json();
     keeps_to_the_schema(&both);
     let ceilings = json!([
         {"name": "2 x --qps 40", "per_s": 80.0},
@@ -358,10 +358,7 @@ fn refusals_of_shards_that_exceed_a_limit_together_are_not_laid_on_the_server() 
         "2 at once with --qps 6 make 2 x 6/s = 12/s",
     ];
     shows(&both, &words);
-    assert!(
-        !String::from_utf8_lossy(&both.stdout).contains(held),
-        "{both}"
-    );
+    assert!(!both.text().contains(held), "{both}");
     // One after the other they have kept it.
     let later = recorded_at(STARTED + 60, &rules(9, vec![qps("6/s")]), 40, |_, _, _| {
         answer(MILLI * 5, 429)
@@ -394,7 +391,7 @@ fn what_the_answers_told_of_limits_is_known_from_the_run_file_alone() {
     // The results alone do not tell it.
     let report = Shaper::plain().args(["report"]).jobs(OUT, &of.results);
     let done = report.args(["--qps", "20", "--report", "json"]).output();
-    let report = self::told(&done);
+    let report = done.json();
     let any = "stricter than yours, shared with others, or counted otherwise";
     assert!(report["findings"][0].to_string().contains(any), "{report}");
 }
@@ -443,7 +440,7 @@ fn two_runs_are_set_beside_each_other_with_what_has_changed() {
         "against: --qps 40 kept",
     ];
     shows(&text, &words);
-    let both = told(&against(&now, &then, &["--report", "json"]));
+    let both = against(&now, &then, &["--report", "json"]).json();
     keeps_to_the_schema(&both["run"]);
     assert_eq!(both["run"]["throughput"], now.report["throughput"]);
     assert_eq!(both["against"]["latency"], then.report["latency"]);
@@ -456,7 +453,7 @@ fn two_runs_are_set_beside_each_other_with_what_has_changed() {
     assert!((49.9..50.2).contains(&apart), "{median}");
     assert_eq!(change(&both, "throughput.observed")["chance"], "beyond");
     let table = against(&now, &then, &["--report", "csv"]);
-    let table = String::from_utf8_lossy(&table.stdout);
+    let table = table.text();
     for row in [
         "run.little.mean_ms,,124.5,ms",
         "against.statuses,429,70,answers",
@@ -483,7 +480,7 @@ fn runs_of_few_jobs_are_not_said_to_differ() {
         })
     };
     let (now, then) = (run(5), run(12));
-    let both = told(&against(&now, &then, &["--report", "json"]));
+    let both = against(&now, &then, &["--report", "json"]).json();
     for name in [
         "latency.service.ok.p99",
         "throughput.observed",
@@ -499,7 +496,7 @@ fn runs_of_few_jobs_are_not_said_to_differ() {
             "~ may be chance, ? too few to tell, * more than chance if jobs are independent;",
         ],
     );
-    let same = told(&against(&now, &now, &["--report", "json"]));
+    let same = against(&now, &now, &["--report", "json"]).json();
     let changes = same["change"].as_array().expect("it is a list").iter();
     let differing = changes.filter(|change| change["difference"].as_f64() > Some(0.0));
     assert_eq!(differing.count(), 0, "{same}");
@@ -522,7 +519,7 @@ fn a_comparison_takes_shards_and_one_standard_input() {
         .file("b.run", &other.run)
         .args(["--against", "a", "--against", "b"])
         .ends(0);
-    let both = told(&shards);
+    let both = shards.json();
     assert_eq!(change(&both, "counts.ok")["ratio"], 0.5, "{both}");
     let twice = Shaper::plain()
         .args(["report", "-", "--against", "-"])

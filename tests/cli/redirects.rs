@@ -205,7 +205,7 @@ fn a_redirect_pays_the_limit_of_requests_and_a_proof_sees_it() {
             .jobs(OUT, done.bytes(OUT))
             .file("out.jsonl.run", done.bytes("out.jsonl.run"))
             .ends(0);
-        let page = String::from_utf8_lossy(&proof.stdout);
+        let page = proof.text();
         assert!(page.contains("3 results, 6 sends"), "{proof}");
         assert!(page.contains("not seen: nothing"), "{proof}");
     }
@@ -248,8 +248,7 @@ fn a_run_that_was_killed_may_have_followed_redirects_though_the_next_follows_non
     };
     for (follow, left) in [(&["--follow"][..], 30 - 2 * 11), (&[], 30 - 2)] {
         let first = run(follow).jobs("jobs.urls", server.list(1)).ends(0);
-        let mut told: Value =
-            serde_json::from_slice(&first.bytes("out.jsonl.run")).expect("it is JSON");
+        let mut told = first.manifest();
         assert_eq!(told["redirects"], if follow.is_empty() { 0 } else { 10 });
         // As a kill leaves it.
         told["ended"] = Value::Null;

@@ -3,27 +3,13 @@
 use rustix::process::Signal;
 use serde_json::{Map, Value, json};
 
-use crate::support::program::{OUT, Output, Shaper};
+use crate::support::program::{OUT, Output, RUN, Shaper};
 use crate::support::server::{Gate, Server, Step};
-
-/// What stands beside `out.jsonl`.
-pub(super) const RUN: &str = "out.jsonl.run";
-
-/// The report, as JSON on stdout, in the directory of what was done before.
-fn again(done: Output) -> Shaper {
-    done.again().args(["report", OUT, "--report", "json"])
-}
-
-/// The JSON on standard output.
-#[track_caller]
-pub(super) fn told(done: &Output) -> Value {
-    serde_json::from_slice(&done.stdout).unwrap_or_else(|why| panic!("{why}: {done}"))
-}
 
 /// Fails the test unless the text on standard output has these words, and fits.
 #[track_caller]
 pub(super) fn shows(done: &Output, words: &[&str]) {
-    let page = String::from_utf8_lossy(&done.stdout);
+    let page = done.text();
     for words in words {
         assert!(page.contains(words), "no {words:?} in {done}");
     }
@@ -81,9 +67,9 @@ pub(super) fn same(run: Value, results: Value) {
 fn says_the_same(run: Shaper) -> Value {
     let done = run.args(["--quiet"]).with_results().reporting().output();
     let run = done.report();
-    let results = again(done).ends(0);
+    let results = done.retold().ends(0);
     assert_eq!(results.stderr, "");
-    let results = told(&results);
+    let results = results.json();
     same(run, results.clone());
     results
 }
@@ -217,8 +203,8 @@ fn an_interrupted_run_is_told_again_with_what_it_sent_for_jobs_without_a_result(
     let done = running.wait();
     done.exits(130);
     let run = done.report();
-    let results = again(done).ends(0);
-    let results = told(&results);
+    let results = done.retold().ends(0);
+    let results = results.json();
     assert_eq!(
         results["statuses"],
         json!({ "200": 2, "503": 1 }),
@@ -244,7 +230,7 @@ fn the_later_result_of_a_job_counts_and_its_earlier_tries_stay() {
         "out.jsonl: 6 results, 1 of them replaced by a later one of the same job",
     ];
     shows(&text, &words);
-    let report = told(&again(text).output());
+    let report = text.retold().output().json();
     assert_eq!(report["counts"]["ok"], 5, "{report}");
     assert_eq!(report["counts"]["failed"], 0, "{report}");
     assert_eq!(report["failures"], json!({}), "{report}");
@@ -312,7 +298,7 @@ fn runs_that_have_gone_on_from_each_other_are_one_report_and_add_up() {
         .ends(0);
     let second = resumed.report();
     assert_eq!(second["counts"]["done_before"], 30, "{second}");
-    let both = told(&again(resumed).output());
+    let both = resumed.retold().output().json();
     for key in [
         "tries",
         "retries",
@@ -394,8 +380,8 @@ fn what_a_killed_run_did_is_reported_and_what_it_cannot_tell_is_not_made_up() {
     running.signal(Signal::KILL);
     let killed = running.wait();
     gate.open();
-    let report = again(killed).ends(0);
-    let report = told(&report);
+    let report = killed.retold().ends(0);
+    let report = report.json();
     assert_eq!(report["ended"], "cut_off", "{report}");
     assert_eq!(report["little"]["part"], "recorded");
     assert_eq!(report["held_back"], json!([]));
@@ -410,7 +396,7 @@ fn what_a_killed_run_did_is_reported_and_what_it_cannot_tell_is_not_made_up() {
         .args(["report", "-", "--report", "json"])
         .stdin(&text)
         .ends(0);
-    let alone = told(&alone);
+    let alone = alone.json();
     keeps_to_the_schema(&alone);
     assert_eq!(alone["ended"], Value::Null);
     assert_eq!(
@@ -422,7 +408,7 @@ fn what_a_killed_run_did_is_reported_and_what_it_cannot_tell_is_not_made_up() {
         .args(["report", "-", "--report", "json", "--qps", "200", "-c", "2"])
         .stdin(&text)
         .output();
-    let given = told(&given);
+    let given = given.json();
     assert_eq!(
         (&given["slots"], &given["limits"]),
         (&report["slots"], &report["limits"])
@@ -450,7 +436,7 @@ const RUN_FILE: &str = r#"{
 #[test]
 fn what_an_older_version_has_written_is_read_and_what_it_lacks_is_unknown() {
     let done = report_of(lines(3)).file(RUN, RUN_FILE);
-    let report = told(&done.args(["--report", "json"]).output());
+    let report = done.args(["--report", "json"]).output().json();
     keeps_to_the_schema(&report);
     assert_eq!(report["ended"], "interrupted", "{report}");
     assert_eq!(report["counts"]["cancelled"], 2);
@@ -502,7 +488,7 @@ fn a_torn_last_line_is_passed_over_and_told() {
     let unended = report_of(whole.trim_end())
         .args(["--report", "json"])
         .output();
-    let report = told(&unended);
+    let report = unended.json();
     assert_eq!(
         report["results"]["files"][0]["torn_line"],
         Value::Null,
@@ -602,7 +588,7 @@ fn results_that_were_cut_are_not_given_the_means_of_the_whole() {
     let done = done.args(["--quiet"]).output();
     let text = String::from_utf8(done.bytes(OUT)).expect("it is text");
     let half: String = text.split_inclusive('\n').take(4).collect();
-    let report = told(&again(done).file(OUT, half).output());
+    let report = done.retold().file(OUT, half).output().json();
     assert_eq!(report["little"]["part"], "recorded", "{report}");
     assert_eq!(report["little"]["tries"], 4);
     let note = report["results"]["notes"][0].as_str();
@@ -651,7 +637,10 @@ fn what_arrived_at_the_modelled_api_and_results_without_bodies_are_reported() {
             "kept  --window 10/1s",
         ],
     );
-    let report = told(&report_of(&arrived).args(["--report", "json"]).output());
+    let report = report_of(&arrived)
+        .args(["--report", "json"])
+        .output()
+        .json();
     assert_eq!(report["binding"], Value::Null, "{report}");
     assert_eq!(
         report["latency"]["since_due"]["ok"]["max"], 5.02,

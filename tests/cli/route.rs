@@ -6,11 +6,11 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::thread;
 
-use crate::support::message;
 use crate::support::program::{Output, Shaper};
 use crate::support::secure::{self, fixture, secure_server};
 use crate::support::server::{Server, Step};
 use crate::support::two::{self, Then};
+use crate::support::{message, wire};
 
 fn run(list: String, options: &[&str]) -> Output {
     Shaper::run()
@@ -208,12 +208,7 @@ fn a_socket_of_the_system_carries_all() {
             let mut stream = stream.expect("it is taken");
             thread::spawn(move || -> io::Result<()> {
                 for nth in 0.. {
-                    let mut head = Vec::new();
-                    while !head.ends_with(b"\r\n\r\n") {
-                        let mut byte = [0];
-                        stream.read_exact(&mut byte)?;
-                        head.push(byte[0]);
-                    }
+                    wire::head(&mut stream)?;
                     write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n{nth}")?;
                 }
                 Ok(())

@@ -7,10 +7,6 @@ use crate::support::server::{Gate, Server, Step};
 
 const BOLD: &str = "\u{1b}[1m";
 
-fn stdout(done: &Output) -> String {
-    String::from_utf8_lossy(&done.stdout).into_owned()
-}
-
 /// Twenty jobs at 50/s, one of which fails: long enough for a bar.
 fn run(server: &Server) -> Shaper {
     Shaper::run()
@@ -45,16 +41,16 @@ fn colours(env: &[(&str, &str)], args: &[&str]) -> [Output; 2] {
 fn each_stream_has_colour_if_it_is_a_terminal() {
     let [on_stderr, on_stdout] = colours(&[], &[]);
     on_stderr.exits(1).says(BOLD);
-    assert!(!stdout(&on_stderr).contains('\u{1b}'), "{on_stderr}");
+    assert!(!on_stderr.text().contains('\u{1b}'), "{on_stderr}");
     on_stdout.exits(1).never_says("\u{1b}");
-    assert!(stdout(&on_stdout).contains(BOLD), "{on_stdout}");
+    assert!(on_stdout.text().contains(BOLD), "{on_stdout}");
 }
 
 #[test]
 fn no_color_is_no_escape_at_all() {
     for done in colours(&[("NO_COLOR", "1")], &[]) {
         done.exits(1).never_says("\u{1b}");
-        assert!(!stdout(&done).contains('\u{1b}'), "{done}");
+        assert!(!done.text().contains('\u{1b}'), "{done}");
     }
     let [on_stderr, _] = colours(&[("NO_COLOR", "")], &[]);
     on_stderr.exits(1).says(BOLD);
@@ -64,11 +60,11 @@ fn no_color_is_no_escape_at_all() {
 fn color_always_and_never_win() {
     for done in colours(&[], &["--color", "never"]) {
         done.exits(1).never_says(BOLD);
-        assert!(!stdout(&done).contains('\u{1b}'), "{done}");
+        assert!(!done.text().contains('\u{1b}'), "{done}");
     }
     let [on_stderr, on_stdout] = colours(&[("NO_COLOR", "1")], &["--color", "always"]);
     on_stderr.says(BOLD);
-    assert!(stdout(&on_stdout).contains(BOLD), "{on_stdout}");
+    assert!(on_stdout.text().contains(BOLD), "{on_stdout}");
     let server = server();
     let piped = run(&server).args(["--color", "always"]).output();
     piped.says(BOLD);
@@ -86,15 +82,21 @@ fn color_always_and_never_win() {
 fn help_has_the_colours_that_are_asked_for() {
     let help = |args: &[&str]| Shaper::plain().args(args);
     let plain = help(&["run", "--help"]).output();
-    assert!(!stdout(&plain).contains('\u{1b}'), "{plain}");
+    assert!(!plain.text().contains('\u{1b}'), "{plain}");
     let terminal = help(&["run", "--help"]).stdout_is_a_terminal_of(100, 30);
-    assert!(stdout(&terminal.output()).contains(BOLD));
+    assert!(terminal.output().text().contains(BOLD));
     let never = help(&["run", "--color", "never", "--help"]).stdout_is_a_terminal_of(100, 30);
-    assert!(!stdout(&never.output()).contains('\u{1b}'));
+    assert!(!never.output().text().contains('\u{1b}'));
     let no_color = help(&["run", "--help"]).stdout_is_a_terminal_of(100, 30);
-    assert!(!stdout(&no_color.env("NO_COLOR", "1").output()).contains('\u{1b}'));
+    assert!(
+        !no_color
+            .env("NO_COLOR", "1")
+            .output()
+            .text()
+            .contains('\u{1b}')
+    );
     let always = help(&["run", "--color=always", "--help"]).output();
-    assert!(stdout(&always).contains(BOLD), "{always}");
+    assert!(always.text().contains(BOLD), "{always}");
     let wrong = help(&["run", "--nope", "--color", "always"]).ends(2);
     wrong.never_says("\u{1b}[");
 }
@@ -147,7 +149,7 @@ fn pages_fit_the_terminal_that_they_go_to() {
                 .env("NO_COLOR", "1")
                 .stdout_is_a_terminal_of(columns, 30)
                 .ends(0);
-            assert_fits(&seen(&stdout(&page)), columns.into(), line);
+            assert_fits(&seen(page.text()), columns.into(), line);
         }
     }
     let without_size = run(&server).stderr_is_a_terminal_of(0, 0).ends(1);

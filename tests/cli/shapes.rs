@@ -1,6 +1,6 @@
 //! When jobs are due: `--replay`, `--arrivals`, `--ramp`, `--for`, and `shaper replay`.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::message;
 use crate::support::program::{OUT, Output, Shaper};
@@ -55,7 +55,7 @@ fn a_replay_sends_at_the_recorded_times_and_in_their_order() {
         assert_eq!(lateness["schedule"], "--replay --speed 2x");
         let again = done.again();
         let again = again.args(["report", OUT, "--report", "json"]).output();
-        let told: Value = serde_json::from_slice(&again.stdout).expect("a report");
+        let told = again.json();
         assert_eq!(told["lateness"], lateness, "results tell the same");
     }
 }
@@ -154,7 +154,7 @@ fn after_its_time_the_run_is_over_and_that_is_a_normal_end() {
     let text = Shaper::plain()
         .args(["report", &done.path(OUT).to_string_lossy()])
         .output();
-    assert!(String::from_utf8_lossy(&text.stdout).contains("its time was over"));
+    assert!(text.text().contains("its time was over"));
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_plan_has_the_times_of_the_run_exactly() {
         .args(["--report", "json"])
         .stdin(hour.join("\n"))
         .ends(0);
-    let told: Value = serde_json::from_slice(&done.stdout).expect("a plan");
+    let told = done.json();
     assert_eq!(told["elapsed_ms"], 60_250.0);
     assert_eq!(
         (&told["lateness"]["max"], &told["slots"]),
@@ -185,7 +185,7 @@ fn a_plan_has_the_times_of_the_run_exactly() {
         .args(["--latency", "250ms"])
         .stdin("http://h/\n".repeat(100))
         .ends(0);
-    let told = String::from_utf8_lossy(&done.stdout).into_owned();
+    let told = done.text();
     for words in ["SCHEDULE", "--ramp 0@0s,10@10s", "ok 50 ", "none over 1ms"] {
         assert!(told.contains(words), "no {words} in {told}");
     }
@@ -242,11 +242,8 @@ fn a_file_is_read_so_often_and_no_result_takes_the_place_of_another() {
         .collect();
     let of = |round| [(&results[0]["id"], round), (&results[1]["id"], round)];
     assert_eq!(told, [of(None), of(Some(1)), of(Some(2))].concat());
-    let again = done
-        .again()
-        .args(["report", OUT, "--report", "json"])
-        .output();
-    let told: Value = serde_json::from_slice(&again.stdout).expect("a report");
+    let again = done.retold().output();
+    let told = again.json();
     assert_eq!(
         (
             &told["counts"]["ok"],
@@ -267,7 +264,7 @@ fn what_failed_in_several_rounds_is_copied_once() {
         .with_results()
         .ends(1);
     let copied = done.again().args(["report", OUT, "--failed-jobs"]).output();
-    assert_eq!(String::from_utf8_lossy(&copied.stdout), jobs);
+    assert_eq!(copied.text(), jobs);
 }
 
 #[test]

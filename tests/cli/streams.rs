@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::report::{keeps_to_the_schema, same, shows, told};
+use super::report::{keeps_to_the_schema, same, shows};
 use crate::support::by_each_transport;
 use crate::support::program::{OUT, Shaper};
 use crate::support::server::{Server, Step};
@@ -147,12 +147,9 @@ fn streams_are_reported_again_as_they_were_with_and_without_the_run_beside() {
         ],
         [8, 4]
     );
-    let results = done
-        .again()
-        .args(["report", OUT, "--report", "json"])
-        .ends(0);
+    let results = done.retold().ends(0);
     run["conditions"] = json!([]);
-    same(run, told(&results));
+    same(run, results.json());
     let page = results.again().args(["report", OUT]).output();
     let answers = "8 answers, 36 output tokens (by events, not by usage: 4)";
     shows(
@@ -166,11 +163,8 @@ fn streams_are_reported_again_as_they_were_with_and_without_the_run_beside() {
         ],
     );
     std::fs::remove_file(page.path("out.jsonl.run")).expect("it is there");
-    let alone = page
-        .again()
-        .args(["report", OUT, "--report", "json"])
-        .output();
-    let mut alone = told(&alone)["streams"].clone();
+    let alone = page.retold().output();
+    let mut alone = alone.json()["streams"].clone();
     // What took longer than its tries is known of the run alone.
     alone["output_tokens_per_s"] = streams["output_tokens_per_s"].clone();
     assert_eq!(alone, streams);
@@ -248,10 +242,7 @@ fn without_streams_nothing_is_told_of_any() {
     assert_eq!(done.report()["streams"], Value::Null);
     assert_eq!(done.results()[0]["tries"][0].get("stream"), None);
     let page = done.again().args(["report", OUT]).output();
-    assert!(
-        !String::from_utf8_lossy(&page.stdout).contains("STREAMS"),
-        "{page}"
-    );
+    assert!(!page.text().contains("STREAMS"), "{page}");
 }
 
 #[test]

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
-use crate::support::program::{OUT, Output, Shaper};
+use crate::support::program::{Output, Shaper};
 use crate::support::secure::{fixture, secure_server};
 use crate::support::server::{Server, Step};
 use crate::support::{CLOSED, message};
@@ -22,9 +20,7 @@ fn run(list: String) -> Shaper {
 
 fn carried(done: &Output) -> String {
     let told = done.report()["transport"].clone();
-    let beside: Value =
-        serde_json::from_slice(&done.bytes(&format!("{OUT}.run"))).expect("it is JSON");
-    assert_eq!(told, beside["transport"], "{done}");
+    assert_eq!(told, done.manifest()["transport"], "{done}");
     told.as_str().unwrap_or("nothing").to_owned()
 }
 

@@ -90,7 +90,7 @@ fn no_arguments_show_what_there_is() {
 fn help_and_version_go_to_stdout() {
     for (flag, word) in [("--help", "run"), ("--version", env!("CARGO_PKG_VERSION"))] {
         let done = Shaper::plain().args([flag]).ends(0);
-        let text = String::from_utf8_lossy(&done.stdout);
+        let text = done.text();
         assert!(text.contains(word), "{done}");
     }
 }

@@ -5,16 +5,8 @@ use std::fs;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::program::{OUT, Output, Shaper};
+use crate::support::program::{OUT, Output, RUN, Shaper};
 use crate::support::server::{Gate, Server, Step};
-
-/// What stands beside `out.jsonl`.
-const RUN: &str = "out.jsonl.run";
-
-fn manifest(done: &Output) -> Value {
-    let text = fs::read(done.path(RUN)).unwrap_or_else(|why| panic!("{why}: {done}"));
-    serde_json::from_slice(&text).expect("it is JSON")
-}
 
 #[test]
 fn beside_results_stands_what_the_run_was_and_no_key() {
@@ -36,7 +28,7 @@ fn beside_results_stands_what_the_run_was_and_no_key() {
         .env("TOKEN", "canary")
         .with_results()
         .ends(0);
-    let run = manifest(&done);
+    let run = done.manifest();
     assert!(!run.to_string().contains("canary"), "{run}");
     assert_eq!(run["limits"][0]["name"], "qps", "{run}");
     assert_eq!(run["limits"][0]["limit"], "50 bucket burst=1");
@@ -77,7 +69,7 @@ fn a_run_that_is_killed_has_left_its_limits() {
     running.signal(Signal::KILL);
     let done = running.wait();
     gate.open();
-    let run = manifest(&done);
+    let run = done.manifest();
     assert_eq!(run["limits"][0]["limit"], "50 bucket burst=1");
     assert_eq!(run["ended"], Value::Null);
 }
@@ -157,7 +149,7 @@ fn verify() -> Shaper {
 
 #[track_caller]
 fn shows(done: &Output, words: &[&str]) {
-    let page = String::from_utf8_lossy(&done.stdout);
+    let page = done.text();
     for words in words {
         assert!(page.contains(words), "no {words:?} in {done}");
     }
@@ -177,7 +169,7 @@ fn a_run_is_proved_from_its_own_results() {
         .ends(0);
     let proved = verify()
         .jobs(OUT, fs::read(done.path(OUT)).expect("it was written"))
-        .file(RUN, fs::read(done.path(RUN)).expect("it was written"))
+        .file(RUN, done.bytes(RUN))
         .ends(0);
     shows(
         &proved,
@@ -235,7 +227,7 @@ fn limits_that_are_given_stand_for_those_of_the_run() {
     verify(&["-c", "1"]).exits(0);
     verify(&["--qps", "9", "--report", "none"]).exits(1);
     let done = verify(&["--qps", "9", "--report", "json"]);
-    let page: Value = serde_json::from_slice(&done.stdout).expect("one object");
+    let page = done.json();
     assert_eq!(page["kept"], false);
     assert_eq!(page["limits"][0]["verdict"], "exceeded", "{page}");
     assert_eq!(
@@ -426,7 +418,7 @@ fn a_run_file_of_another_run_proves_nothing_and_is_passed_over_by_a_report() {
             .says("out.jsonl.run: is of another run than out.jsonl")
             .says("passed over");
         shows(&report, &["read — =", "nothing tells the limits"]);
-        let page = String::from_utf8_lossy(&report.stdout);
+        let page = report.text();
         assert!(!page.contains("written by"), "{report}");
     }
     // Shards that went on at once, with as many results each.
@@ -647,10 +639,10 @@ fn tries_that_a_second_ctrl_c_cut_off_are_told_as_not_seen() {
     running.signal(Signal::INT);
     let done = running.wait();
     done.exits(130);
-    assert_eq!(manifest(&done)["ended"]["cut_off"], 3);
+    assert_eq!(done.manifest()["ended"]["cut_off"], 3);
     let verified = verify()
         .jobs(OUT, fs::read(done.path(OUT)).expect("it is there"))
-        .file(RUN, fs::read(done.path(RUN)).expect("it is there"))
+        .file(RUN, done.bytes(RUN))
         .ends(0);
     shows(
         &verified,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use allocation_counter::measure;
 use flate2::Compression;
-use flate2::write::{GzEncoder, ZlibEncoder};
+use flate2::write::ZlibEncoder;
 use http::Method;
 use shaper::client::{Client, ClientSpec, Http, Transport};
 use shaper::job::Job;
@@ -18,6 +18,7 @@ use shaper::outcome::{Failure, FailureKind, Reached, Reply};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::yield_now;
 
+use crate::wire::{self, gzip};
 use crate::{LONG, TRANSPORTS, job, send, spec};
 
 /// The longest body that is kept here.
@@ -129,7 +130,7 @@ impl Hostile {
     fn doing_as_asked(deed: impl Fn(&str) -> Deed + Send + Sync + 'static) -> Self {
         Self::serving(move |stream| {
             loop {
-                match &*read_target(stream)? {
+                match &*wire::target(&wire::head(stream)?) {
                     "/good" => stream.write_all(GOOD)?,
                     target => deed(target).perform(stream)?,
                 }
@@ -156,18 +157,6 @@ impl Hostile {
         });
         Self { address, open }
     }
-}
-
-/// Of the next request, which has no body. Fails at the end of the connection.
-fn read_target(stream: &mut TcpStream) -> io::Result<String> {
-    let mut head = Vec::new();
-    let mut byte = [0];
-    while !head.ends_with(b"\r\n\r\n") {
-        stream.read_exact(&mut byte)?;
-        head.push(byte[0]);
-    }
-    let head = String::from_utf8_lossy(&head);
-    Ok(head.split(' ').nth(1).unwrap_or_default().to_owned())
 }
 
 fn get(target: &str) -> Job {
@@ -402,12 +391,6 @@ fn a_length_that_is_wrong_is_no_whole_answer() {
     ] {
         fails(what, &deed, FailureKind::Timeout);
     }
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
 }
 
 fn coded(coding: &str, body: &[u8]) -> Vec<u8> {

@@ -1,7 +1,6 @@
 //! The union of several processes: what arrives of all of them at one server keeps one quota, whatever becomes of the
 //! processes and of their store in the meantime.
 
-use std::env;
 use std::mem;
 use std::process::Command;
 use std::thread;
@@ -13,23 +12,11 @@ use crate::far::Far;
 use crate::redis::api::Api;
 use crate::server::Server as Redis;
 use crate::support::program::{OUT, Output, Running, Shaper};
-use crate::support::{PATIENCE, moments, statuses};
+use crate::support::{PATIENCE, moments, random, rounds, statuses};
 
 /// Processes of a round, and the jobs of each.
 const PROCESSES: usize = 4;
 const JOBS: usize = 25;
-
-/// Rounds of each kind; more of them in a soak by hand: `SHAPER_ROUNDS=50 cargo test --test redis union`.
-fn rounds() -> u64 {
-    let asked = env::var("SHAPER_ROUNDS").ok();
-    asked.and_then(|rounds| rounds.parse().ok()).unwrap_or(1)
-}
-
-/// The same numbers in each run, in no order.
-fn random(seed: u64, below: u64) -> u64 {
-    let mixed = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    ((mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33) % below
-}
 
 /// One of the processes: it runs, or is to be started again.
 enum Process {
@@ -194,7 +181,7 @@ impl Round {
 
 #[test]
 fn no_more_arrives_of_all_than_one_window_lets_through_whatever_happens() {
-    for seed in 0..rounds() {
+    for seed in 0..rounds(1) {
         let mut round = Round::start(&["--limit", "15/500ms window at=reply", "-c", "9"], seed);
         round.play(6);
         let (_, api) = round.ends();
@@ -243,7 +230,7 @@ fn clocks_of_processes_that_are_hours_and_days_off_change_nothing_of_what_arrive
 
 #[test]
 fn what_all_were_granted_keeps_one_bucket_whatever_happens() {
-    for seed in 0..rounds() {
+    for seed in 0..rounds(1) {
         let limit = ["--qps", "40", "--burst", "5"];
         let mut round = Round::start(&limit, seed + 1_000);
         round.play(6);
@@ -254,7 +241,7 @@ fn what_all_were_granted_keeps_one_bucket_whatever_happens() {
 
 #[test]
 fn what_is_granted_ahead_over_a_long_way_keeps_one_limit_whatever_happens() {
-    for seed in 0..rounds() {
+    for seed in 0..rounds(1) {
         let way = Duration::from_millis(60);
         let options = ["--qps", "40", "-c", "20"];
         let mut round = Round::start_at(way, &options, seed + 2_000);
@@ -267,7 +254,7 @@ fn what_is_granted_ahead_over_a_long_way_keeps_one_limit_whatever_happens() {
 
 #[test]
 fn a_store_that_lost_what_it_held_costs_one_window_at_most_and_is_told() {
-    for seed in 0..rounds() {
+    for seed in 0..rounds(1) {
         let mut round = Round::start(&["--limit", "15/500ms window at=reply", "-c", "9"], seed);
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(1) {

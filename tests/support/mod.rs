@@ -6,7 +6,9 @@ pub(crate) mod recorded;
 pub(crate) mod secure;
 pub(crate) mod server;
 pub(crate) mod two;
+pub(crate) mod wire;
 
+use std::env;
 use std::hint;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -109,6 +111,20 @@ pub(crate) fn bucket_holds(burst: u128, per_second: u128, granted: &[Duration]) 
             );
         }
     }
+}
+
+/// Rounds of a test of kills; more of them in a soak by hand: `SHAPER_ROUNDS=200 cargo test --test cli crash`.
+pub(crate) fn rounds(usual: u64) -> u64 {
+    let asked = env::var("SHAPER_ROUNDS").ok();
+    asked
+        .and_then(|rounds| rounds.parse().ok())
+        .unwrap_or(usual)
+}
+
+/// The same numbers in each run, in no order.
+pub(crate) fn random(seed: u64, below: u64) -> u64 {
+    let mixed = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33) % below
 }
 
 /// Keeps every core busy until it is dropped.

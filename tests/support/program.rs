@@ -25,6 +25,8 @@ use super::{PATIENCE, case};
 
 /// The file that tests write results to, unless they test just that.
 pub(crate) const OUT: &str = "out.jsonl";
+/// What stands beside it.
+pub(crate) const RUN: &str = "out.jsonl.run";
 /// The file of [`Shaper::reporting`].
 const REPORT: &str = "report.json";
 
@@ -657,11 +659,33 @@ impl Output {
         names
     }
 
+    /// Everything on standard output, which must be text.
+    #[track_caller]
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.stdout).unwrap_or_else(|why| panic!("{why}: {self}"))
+    }
+
+    /// The one JSON value on standard output.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.stdout).unwrap_or_else(|why| panic!("{why}: {self}"))
+    }
+
+    /// The JSON value in [`RUN`].
+    #[track_caller]
+    pub(crate) fn manifest(&self) -> Value {
+        serde_json::from_slice(&self.bytes(RUN)).unwrap_or_else(|why| panic!("{why}: {self}"))
+    }
+
+    /// The report on the results in [`OUT`], as JSON on standard output.
+    pub(crate) fn retold(self) -> Shaper {
+        self.again().args(["report", OUT, "--report", "json"])
+    }
+
     /// The results in [`OUT`], in the order of the input. Every line must be JSON, the last one whole.
     #[track_caller]
     pub(crate) fn results(&self) -> Vec<Value> {
-        let text = fs::read(self.path(OUT)).unwrap_or_else(|why| panic!("{OUT}: {why}: {self}"));
-        self.results_in(&text)
+        self.results_in(&self.bytes(OUT))
     }
 
     /// The results on standard output, likewise.
@@ -684,8 +708,8 @@ impl Output {
     /// The report of [`Shaper::reporting`].
     #[track_caller]
     pub(crate) fn report(&self) -> Value {
-        let text = fs::read(self.path(REPORT)).unwrap_or_else(|why| panic!("{why}: {self}"));
-        serde_json::from_slice(&text).unwrap_or_else(|why| panic!("{why} in the report: {self}"))
+        serde_json::from_slice(&self.bytes(REPORT))
+            .unwrap_or_else(|why| panic!("{why} in the report: {self}"))
     }
 
     /// The counts of the report, after checking that they add up and agree with the result file.

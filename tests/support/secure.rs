@@ -10,6 +10,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
+use super::wire;
+
 /// The path of one of the files.
 pub(crate) fn fixture(name: &str) -> String {
     format!("{}/fixtures/tls/{name}", env!("CARGO_MANIFEST_DIR"))
@@ -76,15 +78,8 @@ fn serve(config: ServerConfig) -> SocketAddr {
 
 fn answer(mut stream: impl Read + Write) -> io::Result<()> {
     for nth in 0.. {
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            let mut byte = [0];
-            stream.read_exact(&mut byte)?;
-            head.push(byte[0]);
-        }
-        let head = String::from_utf8_lossy(&head);
-        let target = head.split(' ').nth(1).unwrap_or_default();
-        let body = format!("{nth} {target}");
+        let head = wire::head(&mut stream)?;
+        let body = format!("{nth} {}", wire::target(&head));
         let length = body.len();
         write!(
             stream,
