@@ -22,15 +22,16 @@ fn shown(report: &Report, columns: usize) -> String {
 
 #[test]
 fn no_page_is_wider_than_its_columns_and_none_tears_a_number_from_its_unit() {
-    for columns in 1..=120 {
-        for report in [
-            samples::held_by_qps(),
-            samples::held_by_slots(),
-            samples::streamed(),
-            samples::unconnected(),
-            samples::empty(),
-        ] {
-            let page = shown(&report, columns);
+    let reports = [
+        samples::held_by_qps(),
+        samples::held_by_slots(),
+        samples::streamed(),
+        samples::unconnected(),
+        samples::empty(),
+    ];
+    for report in &reports {
+        for columns in 1..=120 {
+            let page = shown(report, columns);
             let room = columns.clamp(40, 100);
             for line in page.lines() {
                 assert!(width(line) <= room, "{columns}: {line:?} in\n{page}");
