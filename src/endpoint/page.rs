@@ -217,15 +217,12 @@ fn each<K: Display>(counts: &BTreeMap<K, u64>) -> impl Iterator<Item = (String, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{AtOnce, Metrics, Owner};
+    use crate::metrics::{Metrics, Owner};
     use crate::proof::Proof;
 
     fn setup(limits: &[&str]) -> Setup {
         Setup {
-            slots: None,
-            per_host: None,
             limits: limits.iter().map(|limit| limit.parse().unwrap()).collect(),
-            runs: AtOnce::One,
             ..Setup::default()
         }
     }

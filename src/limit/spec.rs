@@ -130,16 +130,10 @@ impl Spec {
     /// A bucket that holds `burst` and starts full.
     pub fn bucket(name: &str, counts: Counts, rate: Rate, burst: Cost) -> Self {
         Self {
-            name: name.into(),
             counts,
-            rate,
-            kind: Kind::BUCKET,
             burst,
             start: burst.get(),
-            anchor: Anchor::Epoch,
-            guard: None,
-            leaves: Leaves::Send,
-            per: None,
+            ..Self::plain(name, Kind::BUCKET, rate)
         }
     }
 

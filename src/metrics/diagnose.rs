@@ -661,7 +661,7 @@ mod tests {
 
     use super::*;
     use crate::limit::Spec;
-    use crate::metrics::{AtOnce, KeyLearnt, Metrics, StoreSeen, Unseen};
+    use crate::metrics::{KeyLearnt, Metrics, StoreSeen, Unseen};
     use crate::proof::Proof;
     use crate::units::Tick;
 
@@ -685,14 +685,12 @@ mod tests {
         let limit = |text: &str| text.parse::<Spec>().unwrap();
         let setup = Setup {
             slots: Some(20),
-            per_host: None,
             limits: vec![
                 limit("10/s name=qps"),
                 limit("tokens 100000/m name=tpm"),
                 limit("100/10s window"),
                 limit("10/s fixed"),
             ],
-            runs: AtOnce::One,
             ..Setup::default()
         };
         let theory = Theory::of(&setup, &summary);
@@ -784,13 +782,7 @@ mod tests {
             summary.stretch.part = Part::Recorded;
             summary.stretch.ended = 100;
             summary.stretch.mean = Some(Duration::from_millis(10));
-            let setup = Setup {
-                slots: None,
-                per_host: None,
-                limits: Vec::new(),
-                runs: AtOnce::One,
-                ..Setup::default()
-            };
+            let setup = Setup::default();
             let theory = Theory::of(&setup, &summary);
             Diagnosis::of(&summary, &setup, &theory).verdict
         };
@@ -927,9 +919,6 @@ mod tests {
                 .insert(FailureKind::Timeout, late);
             let setup = Setup {
                 slots: Some(20),
-                per_host: None,
-                limits: Vec::new(),
-                runs: AtOnce::One,
                 ..Setup::default()
             };
             let theory = Theory::of(&setup, &summary);

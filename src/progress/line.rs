@@ -193,7 +193,7 @@ const LONG: Duration = Duration::from_secs(5);
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::metrics::{AtOnce, Counts as Lines};
+    use crate::metrics::Counts as Lines;
 
     pub(in super::super) fn snapshot(ok: u64) -> Snapshot {
         Snapshot {
@@ -225,9 +225,7 @@ pub(super) mod tests {
     fn setup(slots: Option<u64>, limits: &[&str]) -> Setup {
         Setup {
             slots,
-            per_host: None,
             limits: limits.iter().map(|limit| limit.parse().unwrap()).collect(),
-            runs: AtOnce::One,
             ..Setup::default()
         }
     }

@@ -261,7 +261,6 @@ mod tests {
 
     use super::line::tests::snapshot;
     use super::*;
-    use crate::metrics::AtOnce;
 
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<u8>>>);
@@ -281,10 +280,7 @@ mod tests {
     fn printed(mode: Mode, screen: Option<Screen>) -> String {
         let log = Log::default();
         let setup = Setup {
-            per_host: None,
             slots: Some(1),
-            limits: Vec::new(),
-            runs: AtOnce::One,
             ..Setup::default()
         };
         let mut progress = Progress::on(
@@ -341,10 +337,7 @@ mod tests {
         for (mode, own) in [(Mode::Plain, 3), (Mode::None, 0)] {
             let log = Log::default();
             let setup = Setup {
-                per_host: None,
                 slots: Some(1),
-                limits: Vec::new(),
-                runs: AtOnce::One,
                 ..Setup::default()
             };
             let mut progress = Progress::on(

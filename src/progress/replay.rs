@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::line::tests::snapshot;
 use super::{Clear, Mode, Progress};
-use crate::metrics::{AtOnce, Setup};
+use crate::metrics::Setup;
 use crate::terminal::Screen;
 use crate::units::Tick;
 
@@ -72,10 +72,7 @@ impl Terminal {
 
     fn progress(&self, clear: Clear) -> Progress {
         let setup = Setup {
-            per_host: None,
             slots: Some(1),
-            limits: Vec::new(),
-            runs: AtOnce::One,
             ..Setup::default()
         };
         let own = self.clone();

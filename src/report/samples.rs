@@ -10,7 +10,7 @@ use crate::engine::{End, Refund, Signal};
 use crate::error::{Exit, Problem};
 use crate::job::{BadLine, JobHash, Keys, Place};
 use crate::limit::{Counts, Spec};
-use crate::metrics::{AtOnce, HoldOn, LONGEST, Metrics, Owner, Part, Setup, Summary, Turn, Unseen};
+use crate::metrics::{HoldOn, LONGEST, Metrics, Owner, Part, Setup, Summary, Turn, Unseen};
 use crate::outcome::{
     Failure, FailureKind, Outcome, Reached, Spent, Status, Try, UnitsSpent, Waits,
 };
@@ -36,9 +36,7 @@ pub(super) fn setup(slots: u64, limits: &[(&str, &str)]) -> Setup {
     };
     Setup {
         slots: Some(slots),
-        per_host: None,
         limits: limits.iter().map(limit).collect(),
-        runs: AtOnce::One,
         ..Setup::default()
     }
 }
@@ -292,13 +290,7 @@ pub(super) fn fullest_again() -> Report {
 
 /// Every kind of run, each with a name.
 pub(super) fn all() -> Vec<(&'static str, Report)> {
-    let bare = Setup {
-        slots: None,
-        per_host: None,
-        limits: Vec::new(),
-        runs: AtOnce::One,
-        ..Setup::default()
-    };
+    let bare = Setup::default();
     let second = Duration::from_secs(1);
     let ok = |_| Some(200);
     let mut interrupted = held_by_qps();

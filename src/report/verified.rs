@@ -12,7 +12,7 @@ use super::proof::{self, exact, micros, minute_text, number, unit, verdict, whos
 use super::text::{CUT_OFF, RUNNING};
 use crate::letters::calm;
 use crate::limit::{Leaves, Promise, Spec};
-use crate::metrics::{AtOnce, Owner, Setup};
+use crate::metrics::{Owner, Setup};
 use crate::proof::{Grants, LINE_BITS, Mark, Most, Proved, Proven, Verdict};
 use crate::terminal::Columns;
 use crate::units::{counted, show_moment, show_span};
@@ -244,10 +244,8 @@ impl Verified {
     fn setup(&self) -> Setup {
         let limits = self.proven.limits.iter();
         Setup {
-            per_host: None,
             slots: self.slots.map(|(slots, _)| slots),
             limits: limits.map(|proved| proved.limit.clone()).collect(),
-            runs: AtOnce::One,
             ..Setup::default()
         }
     }

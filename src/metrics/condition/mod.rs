@@ -156,7 +156,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::metrics::{AtOnce, Metrics, Sends, Setup};
+    use crate::metrics::{Metrics, Sends, Setup};
     use crate::proof::Proof;
     use crate::units::Tick;
 
@@ -204,9 +204,6 @@ mod tests {
     fn judged(text: &str, summary: &Summary) -> Judged {
         let setup = Setup {
             slots: Some(20),
-            per_host: None,
-            limits: Vec::new(),
-            runs: AtOnce::One,
             ..Setup::default()
         };
         let theory = Theory::of(&setup, summary);
