@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::program::{OUT, Output, Shaper};
 use crate::support::server::{Server, Step};
-use crate::support::{moments, most_in_any, random, rounds, statuses};
+use crate::support::{at_once, moments, most_in_any, random, rounds, statuses};
 
 /// Slots of these runs.
 const SLOTS: usize = 8;
@@ -204,7 +204,7 @@ fn what_was_sent_for_jobs_without_a_result_counts_after_the_run() {
 #[test]
 fn no_window_is_exceeded_across_a_kill() {
     let (count, period) = (6, Duration::from_millis(700));
-    for round in 0..rounds(3) {
+    at_once(0..rounds(3), |round| {
         let server = Server::start([Step::ok().after(Duration::from_millis(3))]);
         let limited = |shaper: Shaper| {
             going_on(shaper).args(["--window", "6/700ms", "--qps", "40", "--burst", "5"])
@@ -229,5 +229,5 @@ fn no_window_is_exceeded_across_a_kill() {
             page.contains("a run before the last was killed: up to"),
             "{page}"
         );
-    }
+    });
 }

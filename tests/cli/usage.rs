@@ -26,12 +26,6 @@ fn a_directory_is_no_job_file() {
 }
 
 #[test]
-fn a_typing_error_in_an_option_is_answered_with_the_right_one() {
-    let done = Shaper::run().args(["--concurency", "5"]).ends(2);
-    done.says("--concurrency");
-}
-
-#[test]
 fn a_burst_without_a_rate_is_a_usage_error() {
     let server = Server::start([Step::ok()]);
     let done = Shaper::run()

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::program::Shaper;
 use crate::support::server::{Gate, Server, Step};
-use crate::support::{Busy, bucket_holds, moments, most_in_any, statuses};
+use crate::support::{Busy, at_once, bucket_holds, moments, most_in_any, statuses};
 
 /// When a try was sent, when the head of its answer came, and what it cost.
 struct Sent {
@@ -49,9 +49,9 @@ fn most(period: Duration, sent: &[Sent], leaves: impl Fn(&Sent) -> Duration) -> 
 #[test]
 fn a_window_holds_after_a_pause_in_the_input_too() {
     let period = Duration::from_millis(300);
-    let server = Server::start([Step::ok()]);
-    for (guard, of_all) in [("", "0"), (" guard=0", "3ms"), (" guard=20ms", "0")] {
-        let before = server.requests().len();
+    let guards = [("", "0"), (" guard=0", "3ms"), (" guard=20ms", "0")];
+    at_once(guards, |(guard, of_all)| {
+        let server = Server::start([Step::ok()]);
         let mut running = Shaper::run()
             .args(["-", "--limit", &format!("5/300ms window{guard}")])
             .args(["--guard", of_all])
@@ -60,10 +60,10 @@ fn a_window_holds_after_a_pause_in_the_input_too() {
             .with_results()
             .start();
         running.write(&server.list(3));
-        running.until("three", || server.requests().len() == before + 3);
+        running.until("three", || server.requests().len() == 3);
         running.pause(period / 2);
         running.write(&server.list(7));
-        running.until("ten", || server.requests().len() == before + 10);
+        running.until("ten", || server.requests().len() == 10);
         running.pause(period * 3 / 2);
         running.write(&server.list(14));
         let done = running.wait();
@@ -72,7 +72,7 @@ fn a_window_holds_after_a_pause_in_the_input_too() {
         assert_eq!(sent.len(), 24);
         let most = most_in_any(period, &sent);
         assert!(most <= 5, "{most} sent within {period:?}{guard}: {sent:?}");
-    }
+    });
 }
 
 #[test]
@@ -183,8 +183,7 @@ fn a_server_as_strict_as_the_window_refuses_none_on_a_busy_machine() {
         .args(["--limit", "20/200ms window at=reply", "-c", "40"])
         .args(["--max-attempts", "1"])
         .with_results()
-        .reporting()
-        .alone();
+        .reporting();
     let busy = Busy::cores();
     let done = run.output();
     drop(busy);

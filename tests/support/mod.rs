@@ -113,6 +113,16 @@ pub(crate) fn bucket_holds(burst: u128, per_second: u128, granted: &[Duration]) 
     }
 }
 
+/// The same with each, at once: waits are waited for once.
+pub(crate) fn at_once<T: Send>(each: impl IntoIterator<Item = T>, test: impl Fn(T) + Sync) {
+    thread::scope(|scope| {
+        for one in each {
+            let test = &test;
+            scope.spawn(move || test(one));
+        }
+    });
+}
+
 /// Rounds of a test of kills; more of them in a soak by hand: `SHAPER_ROUNDS=200 cargo test --test cli crash`.
 pub(crate) fn rounds(usual: u64) -> u64 {
     let asked = env::var("SHAPER_ROUNDS").ok();

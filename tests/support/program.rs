@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -30,9 +30,6 @@ pub(crate) const RUN: &str = "out.jsonl.run";
 /// The file of [`Shaper::reporting`].
 const REPORT: &str = "report.json";
 
-/// Held for writing by a run whose timing is looked at, for reading by all others.
-static QUIET: RwLock<()> = RwLock::new(());
-
 /// A command line to be run in a directory of its own.
 pub(crate) struct Shaper {
     args: Vec<OsString>,
@@ -40,7 +37,6 @@ pub(crate) struct Shaper {
     stdin: Input,
     stdout: Stdout,
     stderr: Stderr,
-    company: Company,
     bound: Bound,
     hangup: Hangup,
     /// So much its wall clock is off.
@@ -88,12 +84,6 @@ enum Hangup {
     Ignored,
 }
 
-#[derive(PartialEq)]
-enum Company {
-    Others,
-    Alone,
-}
-
 impl Shaper {
     /// `shaper run`
     pub(crate) fn run() -> Self {
@@ -112,7 +102,6 @@ impl Shaper {
             stdin: Input::Nothing,
             stdout: Stdout::Pipe,
             stderr: Stderr::Pipe,
-            company: Company::Others,
             bound: Bound::Nothing,
             hangup: Hangup::Heard,
             clock: None,
@@ -268,12 +257,6 @@ impl Shaper {
             .then_some(self)
     }
 
-    /// No other run of these tests at the same time: for what is measured at the server.
-    pub(crate) fn alone(mut self) -> Self {
-        self.company = Company::Alone;
-        self
-    }
-
     /// Runs it to its end.
     pub(crate) fn output(self) -> Output {
         self.start().wait()
@@ -312,10 +295,6 @@ impl Shaper {
 
     /// Starts it and comes back at once.
     pub(crate) fn start(self) -> Running {
-        let alone = (self.company == Company::Alone)
-            .then(|| QUIET.write().unwrap_or_else(PoisonError::into_inner));
-        let among_others = (self.company == Company::Others)
-            .then(|| QUIET.read().unwrap_or_else(PoisonError::into_inner));
         let shown = self.shown();
         let mut command = self.command();
         command.args(&self.args).current_dir(self.dir.path());
@@ -396,8 +375,6 @@ impl Shaper {
             dir: self.dir,
             _terminals: terminals,
             _unread: unread,
-            _alone: alone,
-            _among_others: among_others,
         }
     }
 
@@ -422,8 +399,6 @@ pub(crate) struct Running {
     dir: TempDir,
     _terminals: Vec<File>,
     _unread: Vec<io::PipeReader>,
-    _alone: Option<RwLockWriteGuard<'static, ()>>,
-    _among_others: Option<RwLockReadGuard<'static, ()>>,
 }
 
 impl Running {
