@@ -280,6 +280,11 @@ impl Shaper {
                 shell
             }
             Bound::Nothing => match self.clock {
+                None if signals_are_ignored() => {
+                    let mut env = Command::new("env");
+                    env.args(["--default-signal=HUP,INT", env!("CARGO_BIN_EXE_shaper")]);
+                    env
+                }
                 None => Command::new(env!("CARGO_BIN_EXE_shaper")),
                 Some(offset) => {
                     let mut faketime = Command::new("faketime");
@@ -750,6 +755,15 @@ fn collect(mut pipe: impl Read + Send + 'static, heard: Arc<Mutex<Vec<u8>>>) -> 
 fn text_of(heard: &Mutex<Vec<u8>>) -> String {
     let all = heard.lock().unwrap_or_else(PoisonError::into_inner);
     String::from_utf8_lossy(&all).into_owned()
+}
+
+/// Whether these tests were started by `nohup`, or behind a script: it would be inherited.
+fn signals_are_ignored() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The lowest bits are HUP and INT.
+    ignored.is_some_and(|mask| mask & 0b11 != 0)
 }
 
 /// The program, behind a shell that bounds it first.
