@@ -43,7 +43,7 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 use shaper::drive::simulated::{self, Seen, Simulation};
-use shaper::engine::{Action, End, Engine, Event, Grant, Rules};
+use shaper::engine::{Action, End, Engine, Event, Grant, Rules, Ticket};
 use shaper::estimate::Estimator;
 use shaper::fields::Fields;
 use shaper::job::{BadLine, Job, JobHash, Origin, Place, Target, Units, UnitsFrom};
@@ -105,6 +105,31 @@ fn qps(rate: &str, burst: u64) -> Spec {
         rate.parse().unwrap(),
         Cost::new(burst).unwrap(),
     )
+}
+
+/// The tickets of what is to be sent.
+fn sent(actions: impl IntoIterator<Item = Action>) -> Vec<Ticket> {
+    let sent = actions.into_iter().filter_map(|action| match action {
+        Action::Send(ticket, ..) => Some(ticket),
+        Action::Read(_)
+        | Action::Prepare(..)
+        | Action::Store(_)
+        | Action::Record(..)
+        | Action::Stop(_) => None,
+    });
+    sent.collect()
+}
+
+/// An engine that has read so many jobs, and the tickets of those that are in flight.
+fn in_flight(rules: Rules, count: u64) -> (Engine, Vec<Ticket>) {
+    let mut engine = Engine::new(rules);
+    let mut actions = Vec::new();
+    for line in 0..count {
+        let read = Event::read(Ok(job(line, None, 1)), Tick::ZERO);
+        engine.tell(Tick::ZERO, read, &mut actions);
+    }
+    engine.decide(Tick::ZERO, &mut actions);
+    (engine, sent(actions))
 }
 
 /// Runs to the end; the moments of all sends, in order.
@@ -671,26 +696,8 @@ fn never_more(grants: &[(Tick, Tick)], rate: u128, burst: u64) {
 #[test]
 fn the_first_signal_finishes_what_is_in_flight_and_the_second_stops() {
     use shaper::engine::Signal;
-    let mut engine = Engine::new(rules(Some(2), Vec::new()));
+    let (mut engine, tickets) = in_flight(rules(Some(2), Vec::new()), 5);
     let mut actions = Vec::new();
-    for line in 0..5 {
-        engine.tell(
-            Tick::ZERO,
-            Event::read(Ok(job(line, None, 1)), Tick::ZERO),
-            &mut actions,
-        );
-    }
-    engine.decide(Tick::ZERO, &mut actions);
-    let tickets: Vec<_> = actions
-        .drain(..)
-        .filter_map(|action| {
-            if let Action::Send(ticket, ..) = action {
-                Some(ticket)
-            } else {
-                None
-            }
-        })
-        .collect();
     assert_eq!(tickets.len(), 2);
     engine.tell(
         Tick(1),
@@ -727,15 +734,8 @@ fn the_first_signal_finishes_what_is_in_flight_and_the_second_stops() {
 #[test]
 fn one_sigterm_that_comes_twice_is_one_wish() {
     use shaper::engine::Signal;
-    let mut engine = Engine::new(rules(Some(2), Vec::new()));
+    let (mut engine, _) = in_flight(rules(Some(2), Vec::new()), 1);
     let mut actions = Vec::new();
-    engine.tell(
-        Tick::ZERO,
-        Event::read(Ok(job(0, None, 1)), Tick::ZERO),
-        &mut actions,
-    );
-    engine.decide(Tick::ZERO, &mut actions);
-    actions.clear();
     engine.tell(
         Tick(1),
         Event::Signal(Signal::Terminate, Tick(1)),
@@ -763,19 +763,9 @@ fn one_sigterm_that_comes_twice_is_one_wish() {
 
 #[test]
 fn the_slot_stays_taken_until_the_result_is_in_the_file() {
-    let mut engine = Engine::new(rules(Some(1), Vec::new()));
+    let (mut engine, tickets) = in_flight(rules(Some(1), Vec::new()), 2);
+    let first = tickets[0];
     let mut actions = Vec::new();
-    for line in 0..2 {
-        engine.tell(
-            Tick::ZERO,
-            Event::read(Ok(job(line, None, 1)), Tick::ZERO),
-            &mut actions,
-        );
-    }
-    engine.decide(Tick::ZERO, &mut actions);
-    let Some(Action::Send(first, ..)) = actions.drain(..).next() else {
-        panic!("the first job goes")
-    };
     let end = Box::new(Ok(simulated::reply(StatusCode::OK)));
     engine.tell(Tick(5), Event::Ended(first, Tick(5), end), &mut actions);
     actions.clear();
@@ -859,15 +849,7 @@ fn opening_a_connection_is_a_wait_of_its_own_that_is_no_latency() {
     let mut actions = Vec::new();
     let mut granted = |engine: &mut Engine, now| {
         engine.decide(now, &mut actions);
-        let mut sends = actions.drain(..).filter_map(|action| match action {
-            Action::Send(ticket, ..) => Some(ticket),
-            Action::Read(_)
-            | Action::Prepare(..)
-            | Action::Store(_)
-            | Action::Record(..)
-            | Action::Stop(_) => None,
-        });
-        sends.next_back().expect("it is granted now")
+        sent(actions.drain(..)).pop().expect("it is granted now")
     };
     let line = || Event::read(Ok(job(0, None, 1)), Tick::ZERO);
     let mut told = Vec::new();

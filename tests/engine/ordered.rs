@@ -15,7 +15,7 @@ use shaper::retry::{Backoff, Jitter, Policy};
 use shaper::shape::Arrivals;
 use shaper::units::{Cost, Tick};
 
-use super::{MILLI, SECOND, bad, job, rules};
+use super::{MILLI, SECOND, bad, in_flight, job, rules};
 
 /// When a job is sent and written, in milliseconds.
 #[derive(Debug, Default)]
@@ -405,27 +405,6 @@ fn the_share_of_the_order_is_about_the_time_that_it_costs() {
             "{own:.2} and {costs:.2}: {slots}, {spread}, {slow:?}"
         );
     }
-}
-
-/// An engine whose first jobs are in flight, and their tickets.
-fn in_flight(rules: Rules, count: u64) -> (Engine, Vec<shaper::engine::Ticket>) {
-    let mut engine = Engine::new(rules);
-    let mut actions = Vec::new();
-    for line in 0..count {
-        let read = Event::read(Ok(job(line, None, 1)), Tick::ZERO);
-        engine.tell(Tick::ZERO, read, &mut actions);
-    }
-    engine.decide(Tick::ZERO, &mut actions);
-    let sent = actions.into_iter().filter_map(|action| match action {
-        Action::Send(ticket, ..) => Some(ticket),
-        Action::Read(_)
-        | Action::Prepare(..)
-        | Action::Store(_)
-        | Action::Record(..)
-        | Action::Stop(_) => None,
-    });
-    let sent = sent.collect();
-    (engine, sent)
 }
 
 fn answer(engine: &mut Engine, ticket: shaper::engine::Ticket, at: Tick) -> Vec<Action> {

@@ -179,17 +179,20 @@ fn slow(origins: &'static [&'static str]) -> impl Iterator<Item = simulated::Lin
     })
 }
 
-#[test]
-fn a_key_that_was_idle_and_is_closed_ends_the_run_if_it_is_the_only_one() {
-    let seen = seen(patient(Some(2)), slow(&["http://a"; 6]), |_, job, _| {
-        let closes = job.place.line == 2;
-        let wait = [("retry-after", "86400")];
-        if closes {
-            refusal(429, &wait, "")
+/// Asks for a wait of a day at these jobs.
+fn closing(lines: &[u64]) -> impl FnMut(Tick, &Job, &Grant) -> Reply {
+    |_, job, _| {
+        if lines.contains(&job.place.line) {
+            refusal(429, &[("retry-after", "86400")], "")
         } else {
             refusal(200, &[], "")
         }
-    });
+    }
+}
+
+#[test]
+fn a_key_that_was_idle_and_is_closed_ends_the_run_if_it_is_the_only_one() {
+    let seen = seen(patient(Some(2)), slow(&["http://a"; 6]), closing(&[2]));
     assert!(matches!(seen.end, End::Stopped(_)), "{:?}", seen.end);
     assert_eq!(seen.sent.len(), 3, "{:?}", seen.sent);
 }
@@ -199,15 +202,7 @@ fn a_key_without_jobs_is_open_until_its_server_closes_it() {
     const KEYS: [&str; 6] = [
         "http://a", "http://b", "http://a", "http://a", "http://b", "http://b",
     ];
-    let seen = seen(patient(Some(2)), slow(&KEYS), |_, job, _| {
-        let closes = [2, 4].contains(&job.place.line);
-        let wait = [("retry-after", "86400")];
-        if closes {
-            refusal(429, &wait, "")
-        } else {
-            refusal(200, &[], "")
-        }
-    });
+    let seen = seen(patient(Some(2)), slow(&KEYS), closing(&[2, 4]));
     assert!(matches!(seen.end, End::Stopped(_)), "{:?}", seen.end);
     let lines: Vec<u64> = seen.sent.iter().map(|(line, _)| *line).collect();
     assert_eq!(
