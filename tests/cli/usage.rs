@@ -12,28 +12,28 @@ fn a_terminal_on_stdin_is_a_usage_error_at_once() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named() {
-    let done = Shaper::run().args(["nowhere.jsonl"]).with_results().ends(2);
-    done.says("nowhere.jsonl").says("No such file");
-    assert!(!done.path(OUT).exists(), "{done}");
+fn what_is_no_job_file_is_named_and_makes_no_results() {
+    for (path, why) in [("nowhere.jsonl", "No such file"), (".", "directory")] {
+        let done = Shaper::run().args([path]).with_results().ends(2);
+        done.says(path).says(why);
+        assert!(!done.path(OUT).exists(), "{done}");
+    }
 }
 
 #[test]
-fn a_directory_is_no_job_file() {
-    let done = Shaper::run().args(["."]).with_results().ends(2);
-    done.says("directory");
-    assert!(!done.path(OUT).exists(), "{done}");
-}
-
-#[test]
-fn a_burst_without_a_rate_is_a_usage_error() {
+fn an_option_that_cannot_work_is_named_with_what_would_and_nothing_is_sent() {
     let server = Server::start([Step::ok()]);
-    let done = Shaper::run()
-        .jobs("jobs.urls", server.list(1))
-        .args(["--burst", "5"])
-        .with_results()
-        .ends(2);
-    done.says("--burst").says("--qps");
+    for (options, told) in [
+        (["--burst", "5"], ["--burst", "--qps"]),
+        (["--format", "xml"], ["xml", "jsonl"]),
+    ] {
+        let done = Shaper::run()
+            .jobs("jobs.urls", server.list(1))
+            .args(options)
+            .with_results()
+            .ends(2);
+        done.says(told[0]).says(told[1]);
+    }
     assert_eq!(server.requests().len(), 0);
 }
 
@@ -60,18 +60,6 @@ fn none_is_no_limit_of_a_time_and_zero_is_none() {
             run().args([flag, "0"]).ends(2).says("above 0s, or none");
         }
     }
-}
-
-#[test]
-fn an_unknown_format_is_answered_with_the_known_ones() {
-    let server = Server::start([Step::ok()]);
-    let done = Shaper::run()
-        .jobs("jobs.urls", server.list(1))
-        .args(["--format", "xml"])
-        .with_results()
-        .ends(2);
-    done.says("xml").says("jsonl");
-    assert_eq!(server.requests().len(), 0);
 }
 
 #[test]
