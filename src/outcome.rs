@@ -75,6 +75,18 @@ pub struct Failure {
     pub hindrance: Option<Hindrance>,
 }
 
+impl Failure {
+    /// One of this kind, with nothing known that hindered its connection.
+    pub fn new(kind: FailureKind, reached: Reached, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            reached,
+            message: message.into(),
+            hindrance: None,
+        }
+    }
+}
+
 /// Why there is no connection, where another mend than the server's helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hindrance {

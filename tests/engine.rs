@@ -339,12 +339,7 @@ fn dice(seed: u64, nth: u64, sides: u64) -> u64 {
 }
 
 fn failure(kind: FailureKind, reached: Reached) -> Failure {
-    Failure {
-        kind,
-        reached,
-        message: format!("{kind}"),
-        hindrance: None,
-    }
+    Failure::new(kind, reached, format!("{kind}"))
 }
 
 #[test]
@@ -855,12 +850,7 @@ fn opening_a_connection_is_a_wait_of_its_own_that_is_no_latency() {
     let mut told = Vec::new();
     engine.tell(at(0), line(), &mut told);
     let ticket = granted(&mut engine, at(0));
-    let refused = Failure {
-        kind: FailureKind::Connect,
-        reached: Reached::NotSent,
-        message: "refused".to_owned(),
-        hindrance: None,
-    };
+    let refused = Failure::new(FailureKind::Connect, Reached::NotSent, "refused");
     let end = Box::new(Err(refused));
     engine.tell(at(30), Event::Ended(ticket, at(30), end), &mut told);
     // The rest before the second try is half a second.

@@ -82,12 +82,7 @@ fn run(rules: Rules, lines: Vec<simulated::Line>, surprise: u64) -> Vec<(u64, Ti
     let mut api = |_: Tick, job: &Job, grant: &Grant| -> (Duration, Result<Reply, Failure>) {
         let line = job.place.line;
         let latency = Duration::from_nanos(line * 7_919_333 % 90_000_001);
-        let fails = |kind, reached| Failure {
-            kind,
-            reached,
-            message: String::new(),
-            hindrance: None,
-        };
+        let fails = |kind, reached| Failure::new(kind, reached, "");
         match (grant.attempt, line % 7) {
             (1 | 2, 3) => return (latency, Err(fails(FailureKind::Connect, Reached::NotSent))),
             (1, 4) => return (latency, Err(fails(FailureKind::Timeout, Reached::Sent))),

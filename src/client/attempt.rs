@@ -58,12 +58,7 @@ impl Drop for Attempt {
     fn drop(&mut self) {
         if !self.ended {
             let message = format!("{}: the try broke off inside this program", self.host);
-            let broke_off = Failure {
-                kind: FailureKind::Reset,
-                reached: Reached::Sent,
-                message,
-                hindrance: None,
-            };
+            let broke_off = Failure::new(FailureKind::Reset, Reached::Sent, message);
             self.end(self.clock.now(), Err(broke_off));
         }
     }
@@ -182,12 +177,11 @@ impl Attempt {
     }
 
     fn unusable(&self, why: &str) -> Failure {
-        Failure {
-            kind: FailureKind::IncompleteBody,
-            reached: Reached::Answered,
-            message: format!("{}: the body is {why}", self.host),
-            hindrance: None,
-        }
+        Failure::new(
+            FailureKind::IncompleteBody,
+            Reached::Answered,
+            format!("{}: the body is {why}", self.host),
+        )
     }
 
     /// A whole answer.
@@ -213,12 +207,11 @@ impl Attempt {
 
     fn too_long(&self) -> Failure {
         let (host, most) = (&self.host, self.spec().max_body);
-        Failure {
-            kind: FailureKind::BodyTooLarge,
-            reached: Reached::Answered,
-            message: format!("{host}: the body is longer than {most} bytes, the most that is kept"),
-            hindrance: None,
-        }
+        Failure::new(
+            FailureKind::BodyTooLarge,
+            Reached::Answered,
+            format!("{host}: the body is longer than {most} bytes, the most that is kept"),
+        )
     }
 
     /// Until when more has to come, if something came at `last`.
@@ -252,12 +245,7 @@ impl Attempt {
                 format!("{host}: slower than {span} (phase: {phase})")
             }
         };
-        Failure {
-            kind: FailureKind::Timeout,
-            reached,
-            message,
-            hindrance: None,
-        }
+        Failure::new(FailureKind::Timeout, reached, message)
     }
 
     /// The longest that it may take.

@@ -72,33 +72,30 @@ pub(super) fn failed(doing: Doing, why: &(dyn Error + 'static), host: &str) -> F
 
 /// A connection without an answer.
 pub(super) fn no_answer(cause: &str, host: &str) -> Failure {
-    Failure {
-        kind: FailureKind::Reset,
-        reached: Reached::Sent,
-        message: format!("no answer from {host}: {cause}"),
-        hindrance: None,
-    }
+    Failure::new(
+        FailureKind::Reset,
+        Reached::Sent,
+        format!("no answer from {host}: {cause}"),
+    )
 }
 
 /// No connection within the time for it.
 pub(super) fn slow_connect(host: &str) -> Failure {
-    Failure {
-        kind: FailureKind::Timeout,
-        reached: Reached::NotSent,
-        message: format!("no connection to {host} in time (phase: connect)"),
-        hindrance: None,
-    }
+    Failure::new(
+        FailureKind::Timeout,
+        Reached::NotSent,
+        format!("no connection to {host} in time (phase: connect)"),
+    )
 }
 
 /// Why a body broke off after `read` bytes.
 pub(super) fn within_body(cause: &str, host: &str, read: usize, announced: Option<u64>) -> Failure {
     let of = announced.map_or_else(String::new, |length| format!(" of {length}"));
-    Failure {
-        kind: FailureKind::IncompleteBody,
-        reached: Reached::Answered,
-        message: format!("{host}: the body broke off after {read}{of} bytes: {cause}"),
-        hindrance: None,
-    }
+    Failure::new(
+        FailureKind::IncompleteBody,
+        Reached::Answered,
+        format!("{host}: the body broke off after {read}{of} bytes: {cause}"),
+    )
 }
 
 /// What came is no record of TLS.

@@ -246,12 +246,11 @@ struct Refused {
 
 impl Refused {
     fn failure(self, host: &str) -> Failure {
-        Failure {
-            kind: self.kind,
-            reached: Reached::NotSent,
-            message: format!("{host}: {}", self.cause),
-            hindrance: None,
-        }
+        Failure::new(
+            self.kind,
+            Reached::NotSent,
+            format!("{host}: {}", self.cause),
+        )
     }
 }
 

@@ -110,12 +110,11 @@ impl Api for Modelled {
         };
         if verdict.answered_at > grant.give_up_at {
             let span = grant.give_up_at.since(now);
-            let failure = Failure {
-                kind: FailureKind::Timeout,
-                reached: Reached::Sent,
-                message: format!("slower than {}", show_span(span)),
-                hindrance: None,
-            };
+            let failure = Failure::new(
+                FailureKind::Timeout,
+                Reached::Sent,
+                format!("slower than {}", show_span(span)),
+            );
             return (span, Err(failure));
         }
         let reply = self.reply(&verdict, now, job);

@@ -422,12 +422,11 @@ impl Engine {
                 continue;
             }
             self.unask(ticket);
-            let failure = Failure {
-                kind: FailureKind::Redirect,
-                reached: Reached::Answered,
-                message: "not followed: the store that shares the limits is not there".to_owned(),
-                hindrance: None,
-            };
+            let failure = Failure::new(
+                FailureKind::Redirect,
+                Reached::Answered,
+                "not followed: the store that shares the limits is not there",
+            );
             self.try_ended(ticket, self.now, Err(failure), actions);
         }
         self.withdraw_all(actions);

@@ -77,12 +77,8 @@ impl Engine {
             let mut trail = Trail::of(&work.job);
             (trail.follow(&work.job, head), Some(trail))
         };
-        let step = step.map_err(|message| Failure {
-            kind: FailureKind::Redirect,
-            reached: Reached::Answered,
-            message,
-            hindrance: None,
-        })?;
+        let step = step
+            .map_err(|message| Failure::new(FailureKind::Redirect, Reached::Answered, message))?;
         let job = Arc::new(self.with_keys_of_its_host(step.job));
         self.lanes
             .ends(lane, (ticket, at), Sign::Answers, |_, last| last);
@@ -210,12 +206,7 @@ impl Engine {
         } else {
             return None;
         };
-        Some(Failure {
-            kind,
-            reached: Reached::Answered,
-            message,
-            hindrance: None,
-        })
+        Some(Failure::new(kind, Reached::Answered, message))
     }
 
     /// When every limit lets it go, and nobody older waits longer for it.

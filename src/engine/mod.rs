@@ -704,12 +704,11 @@ impl Engine {
         let now_try = work.current();
         now_try.done = at;
         now_try.failure = match &end {
-            Ok(reply) => self.rules.retry.fault(reply).map(|fault| Failure {
-                kind: FailureKind::BodyError,
-                reached: Reached::Answered,
-                message: fault.to_owned(),
-                hindrance: None,
-            }),
+            Ok(reply) => self
+                .rules
+                .retry
+                .fault(reply)
+                .map(|fault| Failure::new(FailureKind::BodyError, Reached::Answered, fault)),
             Err(failure) => Some(failure.clone()),
         };
         now_try.units = spent;

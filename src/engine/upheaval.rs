@@ -761,14 +761,7 @@ impl World {
         if flight.waits {
             return;
         }
-        let fail = |kind, reached| {
-            Err(Failure {
-                kind,
-                reached,
-                message: String::new(),
-                hindrance: None,
-            })
-        };
+        let fail = |kind, reached| Err(Failure::new(kind, reached, ""));
         let lost = flight.lost_until;
         if flight.sent && lost.is_some_and(|until| self.now < until) {
             return;
@@ -1134,12 +1127,7 @@ impl World {
         }
         // What comes after the end is of no consequence.
         for ticket in self.flying.keys().copied().collect::<Vec<_>>() {
-            let late = Err(Failure {
-                kind: FailureKind::Reset,
-                reached: Reached::Sent,
-                message: String::new(),
-                hindrance: None,
-            });
+            let late = Err(Failure::new(FailureKind::Reset, Reached::Sent, ""));
             self.tell(Event::Ended(ticket, self.now, Box::new(late)));
         }
         // But for what was handed over before it, and is written after all.

@@ -114,12 +114,7 @@ impl Unrecorded {
             done,
             status: status.and_then(Result::ok),
             retry_after: None,
-            failure: kind.map(|kind| Failure {
-                kind,
-                reached,
-                message: String::new(),
-                hindrance: None,
-            }),
+            failure: kind.map(|kind| Failure::new(kind, reached, "")),
             units: self.tokens,
             stream: None,
             hops: self.hops.iter().filter_map(Hop::made).collect(),

@@ -391,12 +391,9 @@ impl Run {
 
     fn end(&self, metrics: &mut Metrics, job: u64, sent: Tick, end: Tick) {
         let status = (self.status)(job);
-        let failure = status.is_none().then(|| Failure {
-            kind: FailureKind::Connect,
-            reached: Reached::NotSent,
-            message: "refused".to_owned(),
-            hindrance: None,
-        });
+        let failure = status
+            .is_none()
+            .then(|| Failure::new(FailureKind::Connect, Reached::NotSent, "refused"));
         let done = Try {
             due: sent.before(self.late),
             granted: sent,

@@ -387,12 +387,7 @@ impl Made {
             done: at(done),
             status,
             retry_after: None,
-            failure: kind.map(|kind| Failure {
-                kind,
-                reached,
-                message: String::new(),
-                hindrance: None,
-            }),
+            failure: kind.map(|kind| Failure::new(kind, reached, "")),
             units,
             stream: self
                 .stream

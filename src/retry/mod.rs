@@ -289,12 +289,7 @@ mod tests {
     }
 
     fn failure(kind: FailureKind, reached: Reached) -> Result<Reply, Failure> {
-        Err(Failure {
-            kind,
-            reached,
-            message: String::new(),
-            hindrance: None,
-        })
+        Err(Failure::new(kind, reached, ""))
     }
 
     fn nth(tries: u32) -> Made {

@@ -781,12 +781,11 @@ mod tests {
 
     #[test]
     fn a_failed_try_tells_its_error() {
-        let failure = Failure {
-            kind: FailureKind::Connect,
-            reached: Reached::NotSent,
-            message: "no connection to h.test:80".to_owned(),
-            hindrance: None,
-        };
+        let failure = Failure::new(
+            FailureKind::Connect,
+            Reached::NotSent,
+            "no connection to h.test:80",
+        );
         let failed = Try {
             sent: None,
             connected: None,

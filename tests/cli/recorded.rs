@@ -110,12 +110,7 @@ fn jobs_are_late_by_the_retries_that_took_their_permits_whoever_tells_it() {
 fn tries_that_end_without_an_answer_make_a_steady_part_as_answers_do() {
     let run = |count| {
         recorded(&rules(5, Vec::new()), count, |_, _, _| {
-            let late = Failure {
-                kind: FailureKind::Timeout,
-                reached: Reached::Sent,
-                message: "no answer".to_owned(),
-                hindrance: None,
-            };
+            let late = Failure::new(FailureKind::Timeout, Reached::Sent, "no answer");
             (MILLI * 100, Err(late))
         })
     };

@@ -7,12 +7,11 @@ use crate::outcome::{Failure, FailureKind, Hindrance, Reached};
 pub(super) fn without_answer(why: reqwest::Error, host: &str) -> Failure {
     let why = why.without_url();
     if why.is_builder() {
-        return Failure {
-            kind: FailureKind::Invalid,
-            reached: Reached::NotSent,
-            message: format!("{host}: {}", failure::cause(&why)),
-            hindrance: None,
-        };
+        return Failure::new(
+            FailureKind::Invalid,
+            Reached::NotSent,
+            format!("{host}: {}", failure::cause(&why)),
+        );
     }
     let failed = |doing| failure::failed(doing, &why, host);
     if is_no_http_2(&why) {
