@@ -49,6 +49,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 // Floor 1, words: quantities, problems, chance, secrets and JSON in place.
+pub mod choice;
 pub mod dice;
 pub mod error;
 pub mod json;

@@ -31,6 +31,7 @@ use std::time::Duration;
 use hyper_util::client::proxy::matcher::Matcher;
 use url::Url;
 
+use crate::choice::{chosen, word_for};
 use crate::clock::Clock;
 use crate::engine::{Event, Grant, Ticket};
 use crate::error::Problem;
@@ -116,13 +117,16 @@ pub enum Transport {
 }
 
 impl Transport {
+    /// Each, with its word.
+    pub const WORDS: [(&'static str, Self); 3] = [
+        ("auto", Self::Auto),
+        ("direct", Self::Direct),
+        ("reqwest", Self::Reqwest),
+    ];
+
     /// The word for it.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Direct => "direct",
-            Self::Reqwest => "reqwest",
-        }
+        word_for(&Self::WORDS, self)
     }
 }
 
@@ -130,10 +134,7 @@ impl FromStr for Transport {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        [Self::Auto, Self::Direct, Self::Reqwest]
-            .into_iter()
-            .find(|transport| transport.word() == text)
-            .ok_or_else(|| "write auto, direct or reqwest".to_owned())
+        chosen(&Self::WORDS, text)
     }
 }
 

@@ -113,6 +113,14 @@ where
     words.into().try_map(|word| word.parse::<T>())
 }
 
+/// The same of a choice, whose words are its own.
+pub(super) fn choice<T>(words: &'static [(&'static str, T)]) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = String> + Clone + Send + Sync + 'static,
+{
+    one_of(words.iter().map(|(word, _)| *word))
+}
+
 /// Words or something else: shells offer the words, and a slip is answered with the nearest.
 pub(super) fn or_else<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
 where

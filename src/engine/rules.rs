@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::charge::Charge;
 use super::share::Sharing;
 use super::{LookAhead, Seam, StopIf};
+use crate::choice::{chosen, word_for};
 use crate::job::Job;
 use crate::limit::{KeyBy, NeverFits, Setting, Spec};
 use crate::metrics::{AtOnce, Owner, Setup, SlotsBy};
@@ -134,36 +135,35 @@ pub enum Refund {
     Never,
 }
 
+impl Oversize {
+    /// Each, with its word.
+    pub const WORDS: [(&'static str, Self); 2] = [("fail", Self::Fail), ("wait", Self::Wait)];
+}
+
 impl FromStr for Oversize {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "fail" => Ok(Self::Fail),
-            "wait" => Ok(Self::Wait),
-            _ => Err("write fail or wait".to_owned()),
-        }
+        chosen(&Self::WORDS, text)
     }
+}
+
+impl Refund {
+    /// Each, with its word.
+    pub const WORDS: [(&'static str, Self); 2] = [("unused", Self::Unused), ("never", Self::Never)];
 }
 
 impl FromStr for Refund {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "unused" => Ok(Self::Unused),
-            "never" => Ok(Self::Never),
-            _ => Err("write unused or never".to_owned()),
-        }
+        chosen(&Self::WORDS, text)
     }
 }
 
 impl fmt::Display for Refund {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Unused => "unused",
-            Self::Never => "never",
-        })
+        out.write_str(word_for(&Self::WORDS, *self))
     }
 }
 

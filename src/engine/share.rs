@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use ring::digest::{Context, SHA256};
 
+use crate::choice::{chosen, word_for};
 use crate::error::Problem;
 use crate::job::Job;
 use crate::limit::{Counts, Known, Lesson, Used};
@@ -258,20 +259,17 @@ pub enum OnLoss {
 }
 
 impl OnLoss {
-    const ALL: [Self; 3] = [Self::Stop, Self::Local, Self::Open];
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Stop => "stop",
-            Self::Local => "local",
-            Self::Open => "open",
-        }
-    }
+    /// Each, with its word.
+    pub const WORDS: [(&'static str, Self); 3] = [
+        ("stop", Self::Stop),
+        ("local", Self::Local),
+        ("open", Self::Open),
+    ];
 }
 
 impl fmt::Display for OnLoss {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.word())
+        out.write_str(word_for(&Self::WORDS, *self))
     }
 }
 
@@ -279,7 +277,6 @@ impl FromStr for OnLoss {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let own = Self::ALL.into_iter().find(|own| own.word() == text);
-        own.ok_or_else(|| "write stop, local or open".to_owned())
+        chosen(&Self::WORDS, text)
     }
 }

@@ -58,6 +58,9 @@ impl Estimator {
         }
     }
 
+    /// Each word that one is written with; the last three are of a build with the feature `bpe`.
+    pub const WORDS: [&str; 4] = ["chars", "o200k", "cl100k", "openai"];
+
     /// The output of [`Estimator::estimate`] alone, which costs nothing for its text.
     pub fn output(self, body: &[u8]) -> u64 {
         match self {

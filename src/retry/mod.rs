@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use http::{HeaderName, Method, StatusCode};
 
+use crate::choice::chosen;
 use crate::job::{Job, Repeat};
 use crate::outcome::{Failure, Reached, Reply, Status};
 use crate::statuses::Statuses;
@@ -223,6 +224,13 @@ pub enum RetryUnsafe {
 }
 
 impl RetryUnsafe {
+    /// Each, with its word.
+    pub const WORDS: [(&'static str, Self); 3] = [
+        ("never", Self::Never),
+        ("idempotent", Self::Idempotent),
+        ("always", Self::Always),
+    ];
+
     /// Whether this request is one of those.
     pub fn allows(self, job: &Job) -> bool {
         match self {
@@ -241,12 +249,7 @@ impl FromStr for RetryUnsafe {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "never" => Ok(Self::Never),
-            "idempotent" => Ok(Self::Idempotent),
-            "always" => Ok(Self::Always),
-            _ => Err("write never, idempotent or always".to_owned()),
-        }
+        chosen(&Self::WORDS, text)
     }
 }
 

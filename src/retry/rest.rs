@@ -4,6 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::Policy;
+use crate::choice::chosen;
 use crate::dice::mix;
 use crate::units::{nanos, parse_span, show_span};
 
@@ -88,17 +89,21 @@ pub enum Jitter {
     None,
 }
 
+impl Jitter {
+    /// Each, with its word.
+    pub const WORDS: [(&'static str, Self); 4] = [
+        ("full", Self::Full),
+        ("equal", Self::Equal),
+        ("decorrelated", Self::Decorrelated),
+        ("none", Self::None),
+    ];
+}
+
 impl FromStr for Jitter {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "full" => Ok(Self::Full),
-            "equal" => Ok(Self::Equal),
-            "decorrelated" => Ok(Self::Decorrelated),
-            "none" => Ok(Self::None),
-            _ => Err("write full, equal, decorrelated or none".to_owned()),
-        }
+        chosen(&Self::WORDS, text)
     }
 }
 

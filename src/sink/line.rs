@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::body::{self, compact};
 use super::format::Format;
 use super::text::Text;
+use crate::choice::chosen;
 use crate::fields::Fields;
 use crate::job::{History, JobHash, Keys, without_credentials};
 use crate::json::run;
@@ -76,15 +77,16 @@ pub enum Keep {
     None,
 }
 
+impl Keep {
+    /// Each, with its word.
+    pub const WORDS: [(&'static str, Self); 2] = [("keep", Self::Keep), ("none", Self::None)];
+}
+
 impl FromStr for Keep {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "keep" => Ok(Self::Keep),
-            "none" => Ok(Self::None),
-            _ => Err("write keep or none".to_owned()),
-        }
+        chosen(&Self::WORDS, text)
     }
 }
 

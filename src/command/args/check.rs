@@ -38,7 +38,7 @@ pub(in crate::command) struct CheckArgs {
     pub(in crate::command) replay: bool,
     /// How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output);
     /// o200k, cl100k, openai in a build with the feature bpe
-    #[arg(long, value_name = "HOW", default_value = "chars", value_parser = one_of::<Estimator>(["chars", "o200k", "cl100k", "openai"]), hide_possible_values = true, help_heading = "Input")]
+    #[arg(long, value_name = "HOW", default_value = "chars", value_parser = one_of::<Estimator>(Estimator::WORDS), hide_possible_values = true, help_heading = "Input")]
     pub(in crate::command) estimate: Estimator,
     /// The form of the report: text (all problems, then the counts), json, csv, none
     #[arg(

@@ -11,9 +11,9 @@ use clap::{ArgAction, Args};
 use http::{HeaderValue, Method, header};
 
 use super::super::values::{
-    Bound, Burst, HeaderFrom, ProgressKind, attempts, burst, bytes_or_none, count, count_or_none,
-    header_from, header_line, listen, method, one_of, or_else, order, provider, proxy_or_none,
-    rate_or_none, seed, shard, span_or_none, wait_or_none, window,
+    Bound, Burst, HeaderFrom, ProgressKind, attempts, burst, bytes_or_none, choice, count,
+    count_or_none, header_from, header_line, listen, method, one_of, or_else, order, provider,
+    proxy_or_none, rate_or_none, seed, shard, span_or_none, wait_or_none, window,
 };
 use super::{FailIfArgs, ShapeArgs, ShareArgs, ShowArgs, StopIfArgs};
 use crate::client::{ClientSpec, Detour, Http, Proxy, Reach, Route, TlsSpec, Transport};
@@ -196,13 +196,13 @@ const UNITS: &str = "Units (LLM tokens)";
 pub(in crate::command) struct UnitArgs {
     /// How jobs that do not say their tokens are estimated: chars (bytes of text / 4 + the most output);
     /// o200k, cl100k, openai in a build with the feature bpe
-    #[arg(long, value_name = "HOW", default_value = "chars", value_parser = one_of::<Estimator>(["chars", "o200k", "cl100k", "openai"]), hide_possible_values = true)]
+    #[arg(long, value_name = "HOW", default_value = "chars", value_parser = one_of::<Estimator>(Estimator::WORDS), hide_possible_values = true)]
     pub(in crate::command) estimate: Estimator,
     /// What was reserved and not used: unused (it is given back), never
-    #[arg(long, value_name = "WHICH", default_value = "unused", value_parser = one_of::<Refund>(["unused", "never"]), hide_possible_values = true)]
+    #[arg(long, value_name = "WHICH", default_value = "unused", value_parser = choice(&Refund::WORDS), hide_possible_values = true)]
     pub(in crate::command) refund: Refund,
     /// A job that costs more than a limit ever holds: fail, wait (until the limit is full; it owes the rest)
-    #[arg(long, value_name = "WHAT", default_value = "fail", value_parser = one_of::<Oversize>(["fail", "wait"]), hide_possible_values = true)]
+    #[arg(long, value_name = "WHAT", default_value = "fail", value_parser = choice(&Oversize::WORDS), hide_possible_values = true)]
     pub(in crate::command) oversize: Oversize,
 }
 
@@ -233,7 +233,7 @@ pub(in crate::command) struct RetryArgs {
     )]
     pub(in crate::command) backoff: Backoff,
     /// How rests are spread: full, equal, decorrelated, none
-    #[arg(long, value_name = "KIND", default_value = "full", value_parser = one_of::<Jitter>(["full", "equal", "decorrelated", "none"]), hide_possible_values = true)]
+    #[arg(long, value_name = "KIND", default_value = "full", value_parser = choice(&Jitter::WORDS), hide_possible_values = true)]
     pub(in crate::command) jitter: Jitter,
     /// After what a job is tried again; default: 408, 425, 429, 500, 502, 503, 504, 529, connect, timeout, reset and incomplete bodies
     #[arg(long, value_name = "LIST|none")]
@@ -258,7 +258,7 @@ pub(in crate::command) struct RetryArgs {
     pub(in crate::command) seed: Option<u64>,
     /// Repeat a try that was sent and got no status line: never, idempotent, always; default: idempotent, and always in
     /// the formats of batches
-    #[arg(long, value_name = "WHICH", value_parser = one_of::<RetryUnsafe>(["never", "idempotent", "always"]), hide_possible_values = true)]
+    #[arg(long, value_name = "WHICH", value_parser = choice(&RetryUnsafe::WORDS), hide_possible_values = true)]
     pub(in crate::command) retry_unsafe: Option<RetryUnsafe>,
     /// The longest a try may take, from its grant to the last byte; queueing never counts
     #[arg(long, value_name = "DUR|none", default_value = "30s", allow_hyphen_values = true, value_parser = span_or_none)]
@@ -307,7 +307,7 @@ pub(in crate::command) struct HttpArgs {
 pub(in crate::command) struct TransportArgs {
     /// What carries the requests: direct (HTTP/1.1 of our own, past every proxy), reqwest, or auto: direct, and
     /// reqwest where a proxy of the environment stands before the server
-    #[arg(long, value_name = "WHICH", default_value = "auto", value_parser = one_of::<Transport>(["auto", "direct", "reqwest"]), hide_possible_values = true)]
+    #[arg(long, value_name = "WHICH", default_value = "auto", value_parser = choice(&Transport::WORDS), hide_possible_values = true)]
     pub(in crate::command) transport: Transport,
     /// HTTP/2: by https where the server agrees, else HTTP/1.1; by http at once
     #[arg(long, conflicts_with = "http1")]
@@ -616,10 +616,10 @@ pub(in crate::command) struct OutputArgs {
     #[arg(long, value_name = "DUR|none", allow_hyphen_values = true, value_parser = span_or_none)]
     pub(in crate::command) grace: Option<Bound<Duration>>,
     /// Bodies of answers in the results: keep, none
-    #[arg(long, value_name = "WHICH", default_value = "keep", value_parser = one_of::<Keep>(["keep", "none"]), hide_possible_values = true)]
+    #[arg(long, value_name = "WHICH", default_value = "keep", value_parser = choice(&Keep::WORDS), hide_possible_values = true)]
     pub(in crate::command) body: Keep,
     /// Headers of answers in the results: keep, none
-    #[arg(long, value_name = "WHICH", default_value = "keep", value_parser = one_of::<Keep>(["keep", "none"]), hide_possible_values = true)]
+    #[arg(long, value_name = "WHICH", default_value = "keep", value_parser = choice(&Keep::WORDS), hide_possible_values = true)]
     pub(in crate::command) headers: Keep,
     /// The report.
     #[command(flatten)]

@@ -6,7 +6,7 @@ use std::{env, fs};
 
 use clap::Args;
 
-use super::super::values::{count, one_of};
+use super::super::values::{choice, count};
 use super::run::RuleArgs;
 use crate::engine::share::{Account, OnLoss, Sharing};
 use crate::error::Problem;
@@ -55,7 +55,7 @@ pub(in crate::command) struct ShareArgs {
     pub(in crate::command) shared_concurrency: Option<Cost>,
     /// While Redis is away: stop (nothing is sent; after --store-grace the run ends), local (each process keeps its part
     /// of the limits), open (no shared limit holds)
-    #[arg(long, value_name = "WHAT", default_value = "stop", value_parser = one_of::<OnLoss>(["stop", "local", "open"]), hide_possible_values = true)]
+    #[arg(long, value_name = "WHAT", default_value = "stop", value_parser = choice(&OnLoss::WORDS), hide_possible_values = true)]
     pub(in crate::command) on_store_fail: OnLoss,
     /// The longest that a run waits for Redis to come back
     #[arg(long, value_name = "DUR", default_value = "10s", allow_hyphen_values = true, value_parser = parse_span)]
