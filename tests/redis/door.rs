@@ -252,21 +252,22 @@ async fn where_nobody_listens_or_answers_the_problem_says_where_and_why() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = format!("redis://:s3cret@{}", silent.local_addr().unwrap());
     let what = of("nobody", &["10/s"]);
-    for (url, place, why) in [
-        ("redis://127.0.0.1:1/0", "127.0.0.1:1", "refused"),
-        (
-            "unix:/nowhere/redis.sock",
-            "/nowhere/redis.sock",
-            "no such file",
-        ),
-        (&silent, "127.0.0.1", "no answer within"),
-    ] {
+    let told = async |url, place, why| {
         let problem = Run::join(url, &what).await.err().unwrap();
         assert_eq!(problem.exit, Exit::Store);
         assert!(problem.place.contains(place), "{problem}");
         assert!(problem.what.contains(why), "{problem}");
         assert!(!problem.to_string().contains("s3cret"), "{problem}");
-    }
+    };
+    tokio::join!(
+        told("redis://127.0.0.1:1/0", "127.0.0.1:1", "refused"),
+        told(
+            "unix:/nowhere/redis.sock",
+            "/nowhere/redis.sock",
+            "no such file"
+        ),
+        told(&silent, "127.0.0.1", "no answer within"),
+    );
 }
 
 #[tokio::test]
