@@ -211,9 +211,11 @@ fn no_window_is_exceeded_across_a_kill() {
         };
         let mut shaper = limited(Shaper::plain().file("jobs.urls", server.list(40)));
         for kill in 0..2 {
+            let before = server.requests().len();
             let mut running = shaper.start();
-            let after = 150 + random(round * 13 + kill, 700);
-            running.pause(Duration::from_millis(after));
+            // One that has not begun leaves nothing to be told.
+            running.until("a request", || server.requests().len() > before);
+            running.pause(Duration::from_millis(random(round * 13 + kill, 700)));
             running.signal(Signal::KILL);
             shaper = limited(running.wait().again());
         }
