@@ -271,6 +271,7 @@ fn odd_rates_take_no_time_and_break_nothing() {
     for rate in ["1/h", "100/250ms", "1M/s", "0.5/s", "1/30d", "3/7ms"] {
         let seen = compare(&Plan {
             work: Work::equal(100, 100),
+            latencies: vec![Latency::Fixed(Duration::from_millis(50))],
             ..plan(rate)
         });
         for row in &seen.rows {
