@@ -237,6 +237,24 @@ pub struct Try {
     pub hops: Vec<Hop>,
 }
 
+impl Try {
+    /// One of which nothing is known, at the start of the run.
+    pub const BLANK: Self = Self {
+        due: Tick::ZERO,
+        granted: Tick::ZERO,
+        connected: None,
+        sent: None,
+        first_byte: None,
+        done: Tick::ZERO,
+        status: None,
+        retry_after: None,
+        failure: None,
+        units: None,
+        stream: None,
+        hops: Vec::new(),
+    };
+}
+
 /// A redirect that was followed: a request of its own, within the same try.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hop {

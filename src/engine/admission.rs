@@ -88,6 +88,7 @@ impl Engine {
     }
 
     /// When a job of this lane may go, given those older heads that hold a limit: now, or what keeps it.
+    #[inline]
     fn opening(
         &self,
         seq: u64,
@@ -199,8 +200,7 @@ impl Engine {
             self.lanes.pause(lane, self.now.after(gap), Rest::ReEntry);
             self.rush(lane);
         }
-        let action = self.grant(ticket, charged_at, granted);
-        actions.push(action);
+        self.grant(ticket, (charged_at, granted), actions);
     }
 
     /// This job may go at `at`, unless results are written in order and an older one might miss its slots.

@@ -278,6 +278,7 @@ impl Gate {
 
     /// The moment, now or a little before, that the limits are charged for if this job goes; or what
     /// keeps it. The owner is the one that becomes ready last; ties go in the order of the rules.
+    #[inline]
     pub(super) fn opening(
         &self,
         job: &Job,

@@ -163,14 +163,16 @@ impl Work {
         }
     }
 
-    /// Another try goes out.
-    pub(super) fn begin(&mut self, one: Try, keeps: Keeps) {
+    /// Another try goes out, of which nothing is known yet.
+    pub(super) fn begin(&mut self, keeps: Keeps) -> &mut Try {
         if keeps == Keeps::Ends {
             self.tries.truncate(1);
         }
-        self.tries.push(one);
+        // It is filled in where it stays: what was just written elsewhere, field by field, is slow to copy.
+        self.tries.push(Try::BLANK);
         self.said = Said::default();
         self.attempts = self.attempts.saturating_add(1);
+        self.current()
     }
 
     /// The try that is in flight.

@@ -78,7 +78,7 @@ pub use talk::{Action, End, Event, Grant, Signal, Ticket};
 use crate::error::Problem;
 use crate::job::{BadLine, Job};
 use crate::metrics::{Counts, Figures, Metrics, Owner, Summary, Turn};
-use crate::outcome::{Failure, FailureKind, Head, Outcome, Reached, Reply, Status, Try, Waits};
+use crate::outcome::{Failure, FailureKind, Head, Outcome, Reached, Reply, Status, Waits};
 use crate::quota;
 use crate::retry::{Final, Made, Verdict};
 use crate::shape::Arrivals;
@@ -555,7 +555,12 @@ impl Engine {
         }
     }
 
-    fn grant(&mut self, ticket: Ticket, charged_at: Tick, granted: Tick) -> Action {
+    fn grant(
+        &mut self,
+        ticket: Ticket,
+        (charged_at, granted): (Tick, Tick),
+        actions: &mut Vec<Action>,
+    ) {
         let (now, blocker) = (self.now, self.blocker);
         let end = now.after(self.rules.timeout);
         let out_of_time = self.out_of_time(self.roll.peek(ticket).work());
@@ -573,21 +578,8 @@ impl Engine {
             self.metrics.retried();
             work.could_go
         };
-        let begun = Try {
-            due,
-            granted,
-            connected: None,
-            sent: None,
-            first_byte: None,
-            done: now,
-            status: None,
-            retry_after: None,
-            failure: None,
-            units: None,
-            stream: None,
-            hops: Vec::new(),
-        };
-        work.begin(begun, self.rules.keeps);
+        let begun = work.begin(self.rules.keeps);
+        (begun.due, begun.granted, begun.done) = (due, granted, now);
         work.prepared = false;
         let attempt = work.attempts;
         let grant = Grant {
@@ -598,7 +590,7 @@ impl Engine {
             began: now,
             give_up_at: out_of_time.unwrap_or(end).min(end),
         };
-        Action::Send(ticket, work.job.clone(), grant)
+        actions.push(Action::Send(ticket, work.job.clone(), grant));
     }
 
     /// What connecting takes is told of the first request of a try.
