@@ -40,7 +40,7 @@
 //! |---|---|---|
 //! | rule for limits | in `limit/`, which says what it promises; of a new promise the compiler asks how it is proved, shared and told of | `limit/mod.rs`, with its `mod` |
 //! | format of inputs | in `source/formats/` | `source/formats/mod.rs`, with its `mod` |
-//! | form of results | in `sink/` | `sink/format.rs` |
+//! | form of results | in `sink/` | `sink/format.rs`, with its variant; the `mod` in `sink/mod.rs` |
 //! | way in which servers tell their limits | — | `quota/table.rs` |
 //! | status or failure that is tried again | — | `retry/which.rs` |
 //! | discipline of `compare` | — | `drive/disciplines/table.rs` |
