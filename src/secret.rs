@@ -76,6 +76,25 @@ pub fn is_credential(header: &[u8]) -> bool {
     CREDENTIALS.iter().any(|name| name.as_bytes() == header)
 }
 
+/// What answers hand out to be sent again as a credential. No part of a name will do here: `x-ratelimit-limit-tokens`
+/// counts, and `x-continuation-token` names a page.
+const HANDED_OUT: [&str; 7] = [
+    "set-cookie",
+    "set-cookie2",
+    "x-amz-security-token",
+    "x-auth-token",
+    "x-csrf-token",
+    "x-subject-token",
+    "x-xsrf-token",
+];
+
+/// Whether a header of an answer, in lower case, is a credential: one of those that requests have, or one that is handed
+/// out.
+pub fn is_credential_of_answer(header: &[u8]) -> bool {
+    let mut handed_out = HANDED_OUT.iter();
+    is_credential(header) || handed_out.any(|name| name.as_bytes() == header)
+}
+
 /// Tells a request from others, and nobody from others: without it a redirect to another server would have that do
 /// twice what is tried twice.
 const NONE: [&str; 2] = ["idempotency-key", "x-idempotency-key"];
@@ -104,6 +123,22 @@ pub fn is_secret_field(steps: &[Box<str>]) -> bool {
 mod tests {
     use super::*;
     use crate::json::Pointer;
+
+    #[test]
+    fn a_credential_of_an_answer_is_known_and_what_counts_or_names_a_page_is_none() {
+        for name in ["set-cookie", "x-auth-token", "authorization", "x-api-key"] {
+            assert!(is_credential_of_answer(name.as_bytes()), "{name}");
+        }
+        for name in [
+            "x-ratelimit-limit-tokens",
+            "anthropic-ratelimit-tokens-remaining",
+            "x-continuation-token",
+            "etag",
+            "x-request-id",
+        ] {
+            assert!(!is_credential_of_answer(name.as_bytes()), "{name}");
+        }
+    }
 
     #[test]
     fn what_is_hidden_is_nowhere_in_a_text() {

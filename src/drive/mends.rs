@@ -84,6 +84,7 @@ fn refused(status: Option<StatusCode>) -> &'static str {
             "see that URL and --base-url are right; what the server says stands in the result"
         }
         300..=399 => "follow redirects with --follow, or send to where it leads",
+        405 | 501 => "see that the server takes this method at that URL: -X",
         408 | 425 | 429 | 500..=599 => {
             "give the server more time: a lower rate, more --max-attempts, or --resume --retry-failed later"
         }

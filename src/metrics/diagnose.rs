@@ -104,7 +104,7 @@ struct Cure {
 }
 
 /// Runs of which the shares say nothing: the first that applies is the verdict.
-const SPECIAL: [fn(&Seen) -> Option<Cure>; 4] = [
+const SPECIAL: [fn(&Seen) -> Option<Cure>; 5] = [
     |seen| {
         let failures = &seen.summary.tally.failures;
         let of = |kind| failures.get(&kind).copied().unwrap_or(0);
@@ -113,6 +113,19 @@ const SPECIAL: [fn(&Seen) -> Option<Cure>; 4] = [
         (failed > 0 && lost == failed && seen.summary.tally.counts.ok == 0).then(|| Cure {
             verdict: "no job could connect".to_owned(),
             advice: "start the server, or see the run without one: --mock answers in its place"
+                .to_owned(),
+        })
+    },
+    |seen| {
+        let tally = &seen.summary.tally;
+        let (ok, failed) = (tally.counts.ok, tally.counts.failed);
+        let (status, count) = tally.statuses.iter().max_by_key(|(_, count)| **count)?;
+        let answers: u64 = tally.statuses.values().sum();
+        let wrong = ok == 0 && failed > 0 && count * 2 > answers && is_of_the_request(*status);
+        wrong.then(|| Cure {
+            verdict: format!("no job was ok: {count} of {answers} answers were {status}"),
+            advice: "see that the URL, the method and the credentials are right; what the server says stands in \
+                     each result"
                 .to_owned(),
         })
     },
@@ -159,8 +172,12 @@ const FINDINGS: [fn(&Seen) -> Option<String>; 15] = [
         } else if seen.setup.limits.is_empty() {
             let told = refusals::told(seen.summary).map(|told| format!("; {told}"));
             format!(
-                "{refused} of {answers} answers were 429 and no rate limit is set; \
-                 slots look at no clock, --qps N does{}",
+                "{refused} of {answers} answers were 429{}{}",
+                if seen.summary.learning.keys.is_empty() {
+                    " and no rate limit is set; slots look at no clock, --qps N does"
+                } else {
+                    ": by them --adaptive learns the limit"
+                },
                 told.unwrap_or_default()
             )
         } else {
@@ -521,6 +538,9 @@ impl Seen<'_> {
     /// As many as were used at once.
     fn slots_that_did(&self) -> String {
         match (self.setup.runs.count(), self.summary.peak_in_flight.max(1)) {
+            (1, peak) if self.setup.slots == Some(peak) => {
+                "each of the slots was used, and none was waited for: leave them".to_owned()
+            }
             (1, peak) => format!("--concurrency {peak} would do"),
             (_, peak) => format!("{} would do for all runs", plural(peak, "slot", "slots")),
         }
@@ -551,11 +571,15 @@ impl Seen<'_> {
                     "more slots (-c N) let more jobs go when they are due; -c none waits for no answer"
                         .to_owned()
                 } else {
-                    format!(
-                        "--qps N chooses the rate: --qps {}{} keeps this one when the API gets \
-                         faster; more slots go faster only as long as its latency stays",
-                        rate_option(self.for_each(self.at_slots())),
+                    let rate = self.for_each(self.at_slots());
+                    let keeps = format!(
+                        ": --qps {}{} keeps this one when the API gets faster",
+                        rate_option(rate),
                         self.in_each()
+                    );
+                    format!(
+                        "--qps N chooses the rate{}; more slots go faster only as long as its latency stays",
+                        if rate < LEAST_RATE { "" } else { &keeps },
                     )
                 },
             ),
@@ -643,8 +667,16 @@ impl Seen<'_> {
 }
 
 /// A rate that an option takes: `N` if there is none to name.
+/// What is less is no rate to go by.
+const LEAST_RATE: f64 = 0.001;
+
+/// Whether such a status says that the request is wrong, whenever and however often it is sent.
+fn is_of_the_request(status: u16) -> bool {
+    (400..500).contains(&status) && !matches!(status, 408 | 425 | 429)
+}
+
 fn rate_option(rate: f64) -> String {
-    if rate < 0.001 {
+    if rate < LEAST_RATE {
         "N".to_owned()
     } else {
         plain(rate)
@@ -666,7 +698,7 @@ mod tests {
     use crate::units::Tick;
 
     /// A run of 10 s at 10/s with 99.3 ms in flight, in which these owners had so many per cent.
-    fn run(shares: &[(Owner, u64)], change: fn(&mut Summary)) -> Diagnosis {
+    fn run(shares: &[(Owner, u64)], change: impl FnOnce(&mut Summary)) -> Diagnosis {
         let mut summary = Metrics::new(Duration::ZERO, Proof::nothing()).close(Tick::ZERO);
         summary.tally.tries = 100;
         summary.tally.counts.ok = 100;
@@ -928,6 +960,23 @@ mod tests {
             let told = format!("{late} of 100 took longer than --timeout");
             assert_eq!(verdict.contains(&told), is_told, "{late}: {verdict}");
             assert_eq!(advice.contains("longer --timeout"), is_told, "{advice}");
+        }
+    }
+
+    #[test]
+    fn a_run_without_a_job_that_was_ok_is_told_of_the_status_and_not_of_its_speed() {
+        let all = |status, ok| {
+            run(&[(Owner::Slot, 100)], |summary| {
+                summary.tally.counts.ok = ok;
+                summary.tally.counts.failed = 3;
+                summary.tally.statuses = [(status, 3)].into();
+            })
+            .verdict
+        };
+        assert_eq!(all(404, 0), "no job was ok: 3 of 3 answers were 404");
+        for (status, ok) in [(404, 1), (429, 0), (503, 0)] {
+            let verdict = all(status, ok);
+            assert!(!verdict.contains("no job was ok"), "{status}: {verdict}");
         }
     }
 

@@ -17,6 +17,7 @@ use crate::job::{History, JobHash, Keys, without_credentials};
 use crate::json::run;
 use crate::limit::{Counts, KeyBy, Spec, keys_of};
 use crate::outcome::{Credentials, FailureKind, Hop, Outcome, Try, UnitsSpent};
+use crate::secret::is_credential_of_answer;
 use crate::stream::Stream;
 use crate::units::{Tick, nanos};
 
@@ -453,10 +454,10 @@ fn headers(fields: &Fields, out: &mut Text) {
     object.end();
 }
 
-/// `set-cookie` is a credential, and URLs may hold some.
+/// Some are credentials, and URLs may hold some.
 pub(super) fn shown<'a>(name: &[u8], value: &'a [u8]) -> Cow<'a, str> {
     match name {
-        b"set-cookie" => Cow::Borrowed("***"),
+        name if is_credential_of_answer(name) => Cow::Borrowed("***"),
         b"location" | b"content-location" => Cow::Owned(without_credentials(&text(value))),
         _ => text(value),
     }

@@ -6,6 +6,7 @@ use super::words::{latency, plain_span, short};
 use super::{Comparison, Held, Still};
 use crate::report::grid::cut;
 use crate::report::page::Page;
+use crate::units::counted;
 
 const HEADING: &str = "WHAT STAYS CONSTANT";
 
@@ -145,8 +146,9 @@ impl Comparison {
         let crossing = Duration::try_from_secs_f64(slots as f64 / rate);
         let crossing = plain_span(crossing.unwrap_or(Duration::MAX));
         let rate = short(rate);
+        let slots = counted(slots, "slot");
         Some(format!(
-            "{law}They cross at {slots} slots{whose} / {rate} per second = {crossing}: a faster API is bound by QPS, \
+            "{law}They cross at {slots}{whose} / {rate} per second = {crossing}: a faster API is bound by QPS, \
              a slower one by slots."
         ))
     }
