@@ -103,7 +103,7 @@ const LEAST_SPAN: Duration = Duration::from_secs(1);
 pub(super) fn waited_for(owner: Option<Owner>, name: &str) -> &str {
     match owner {
         Some(Owner::Nothing) => "nothing: no job waited",
-        Some(Owner::Pause) => "pauses that the server asked for",
+        Some(Owner::Pause) => "pauses (asked for, or to go on one by one)",
         Some(Owner::Backoff) => "rests before retries",
         Some(Owner::Client) => "this program",
         Some(Owner::Sink) => "results to be written",
