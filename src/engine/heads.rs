@@ -113,7 +113,11 @@ mod tests {
                         heads.insert(head);
                     }
                 } else if set.remove(&head) {
-                    heads.remove(head);
+                    // Its lane has none any more, or a younger one.
+                    let after = Some((seq + 12, LaneId::FIRST)).filter(|next| set.insert(*next));
+                    heads.replace(Some(head), after);
+                } else if let Some(oldest) = set.pop_first() {
+                    heads.remove(oldest);
                 }
                 let mut after = None;
                 let each = std::iter::from_fn(|| {
